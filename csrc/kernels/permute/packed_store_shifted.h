@@ -172,50 +172,33 @@ GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_plac
     }
 }
 
-/* Bits of all numbers from 0 to 31 that are greater. */
-GM_DEVICE uint32_t packed_greater(int32_t than)
-{
-    return than < 0 ? ~0u : than > 31 ? 0 : ~1u << than;
-}
-
-/*
- * Is a word of a row stored? Bit p is about rows that begin p bytes beyond a sector. A row that
- * begins, or breaks, has whole words there, another one whole sectors; or whole words of the next
- * row as well, where these are too short for sectors.
- */
-struct packed_phases {
-    uint32_t completed, begins; /* it is behind the row's begin */
-    uint32_t completes, breaks; /* and before its end */
+/* Which words of a row are stored: those in pieces of `mask` + 1 bytes, a word or a sector, that
+ * begin before its byte number `bytes`. */
+struct packed_pieces {
+    uint32_t mask;
+    int32_t bytes;
 };
 
-GM_DEVICE packed_phases packed_phases_of(const packed_ends &ends, uint32_t u)
+/* Rows that begin, or break, have whole words there; others have whole sectors, or whole words of
+ * the next row as well, where these are too short for sectors. */
+GM_DEVICE packed_pieces packed_pieces_of(const packed_ends &ends, bool whole)
 {
-    const int32_t at = (int32_t)u * 4, limit = (int32_t)ends.limit;
-    const int32_t word = at - limit, sector = (at & ~31) - limit;
-    const uint32_t all = 0xffffffffu, each = 0x11111111u; /* of 32 and of every fourth */
-    const uint32_t low = all >> (at & 31); /* of rows whose word is in sector at / 32 */
-    packed_phases phases;
-    phases.begins = u == 0 ? each : all;
-    phases.completed = u >= 8 ? all : ~low | 1;
-    phases.breaks = each * (packed_greater(word + 3) & 15);
-    phases.completes = (low & packed_greater(sector)) | (~low & packed_greater(sector + 32));
-    if (ends.words) {
-        phases.completed = phases.begins;
-        phases.completes = each * (packed_greater(word) & 15);
-    }
-    return phases;
+    const int32_t limit = (int32_t)ends.limit;
+    return whole ? packed_pieces{3, limit - 3} : packed_pieces{ends.words ? 3u : 31u, limit};
 }
 
-GM_DEVICE uint32_t packed_stored(const packed_phases &phases, bool begins, bool breaks)
+/* Is the word at `word` one of these, of a row that begins at `at`? */
+GM_DEVICE bool packed_stores(const packed_pieces &pieces, uint32_t word, uint32_t at)
 {
-    return (begins ? phases.begins : phases.completed) &
-           (breaks ? phases.breaks : phases.completes);
+    return (word & ~pieces.mask) - at < (uint32_t)max(pieces.bytes, 0);
 }
 
-/* Bit `phase` of these, modulo 32. */
-GM_DEVICE bool packed_has(uint32_t phases, uint32_t phase)
+/* The same, of a row whose begin and end differ. */
+GM_DEVICE bool packed_stores_between(const packed_pieces &from, const packed_pieces &to,
+                                     uint32_t word, uint32_t at)
 {
-    return __funnelshift_r(phases, phases, phase) & 1;
+    return ((int32_t)((word & ~from.mask) - at) >= 0) &
+           ((int32_t)((word & ~to.mask) - at) < to.bytes);
 }
 
 template <typename unit, bool SQUARES>
@@ -229,8 +212,14 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
     const uint32_t phase = (uint32_t)(uintptr_t)place.out % 32;
     const packed_ends ends = packed_ends_of<unit, SQUARES>(a, place.last);
     const packed_address tile = packed_address_of(shared.tiles) + begin;
+    const packed_pieces completed = packed_pieces_of(ends, false);
+    const packed_pieces own = packed_pieces_of(ends, true);
+    /* Most rows are alike: all but those of which only one end is completed. */
+    const bool neither = !ends.chained && ends.begins && ends.breaks;
+    const packed_pieces both = neither ? own : completed;
     const uint32_t all = ends.chained ? EACH + 1 : EACH; /* rows left of a square like others */
     char *sectors = place.out - phase;
+    packed_settle_global(sectors);
 
     /* All lanes take part in shuffles, those beyond the row, too; warps beyond it rest. The warp's
      * number is shuffled, too: the compiler then knows that its lanes stay together. */
@@ -240,11 +229,6 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
          on += packed_fresh()) { /* rows have 8 bytes or more */
         const uint32_t u = thread.u + on;
         const bool stores = u < side.run && (threadIdx.x % 32 > 0 || (threadIdx.x == 0 && u == 0));
-        const packed_phases phases = packed_phases_of(ends, u);
-        const uint32_t usual =
-            packed_stored(phases, !ends.chained && ends.begins, !ends.chained && ends.breaks);
-        char *out = sectors + u * 4;
-        packed_settle_global(out);
         packed_address units[N];
         packed_find_units(shared, tile, u < side.run ? u : 0, units);
         const bool unaligned = a.unaligned || (ends.chained && packed_any_unaligned(units));
@@ -257,32 +241,31 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
                 places[k] = packed_place_in(row[k]);
             }
             packed_gather_shifted<unit, N, SQUARES>(places, units, unaligned, held);
-            uint32_t at[BATCH];
-            bool is_usual = true; /* rows that are nowhere are, too */
+            bool alike = ends.chained || ends.begins == ends.breaks;
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-                at[k] = phase + (uint32_t)row[k].at;
+                places[k] = phase + (uint32_t)row[k].at;
 #pragma unroll
                 for (uint32_t j = 0; j < EACH; j++) {
                     const uint32_t before = __shfl_up_sync(0xffffffffu, held[k][j], 1);
                     held[k][j] =
-                        __funnelshift_l(before, held[k][j], (at[k] + j * a.square_step) * 8);
+                        __funnelshift_l(before, held[k][j], (places[k] + j * a.square_step) * 8);
                 }
                 if (SQUARES) {
-                    const bool is_first = ends.chained && row[k].bits & PACKED_FIRST_ROW;
-                    is_usual &= !packed_there(last, row[k]) |
-                                (packed_rows_left_of(ends, row[k]) >= all && !is_first);
+                    const bool begins = a.completes && row[k].bits & PACKED_FIRST_ROW;
+                    alike &= !packed_there(last, row[k]) | /* nowhere */
+                             (packed_rows_left_of(ends, row[k]) >= all && !begins);
                 }
             }
-            if (is_usual) { /* predicates, no branch */
+            if (alike) { /* predicates, no branch */
 #pragma unroll
                 for (int k = 0; k < BATCH; k++) {
-                    const uint32_t stored = stores & packed_there(last, row[k]) ? usual : 0;
+                    const bool there = stores & packed_there(last, row[k]);
 #pragma unroll
                     for (uint32_t j = 0; j < EACH; j++) {
-                        const uint32_t begins = at[k] + j * a.square_step;
-                        if (packed_has(stored, begins)) {
-                            *(uint32_t *)(out + (int32_t)(begins & ~3u)) = held[k][j];
+                        const uint32_t at = places[k] + j * a.square_step, word = at + u * 4;
+                        if (there & packed_stores(both, word, at)) {
+                            *(uint32_t *)(sectors + (int32_t)(word & ~3u)) = held[k][j];
                         }
                     }
                 }
@@ -293,11 +276,13 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
                     const uint32_t left = packed_rows_left_of(ends, row[k]);
 #pragma unroll
                     for (uint32_t j = 0; j < EACH; j++) {
-                        const uint32_t begins = at[k] + j * a.square_step;
-                        const uint32_t stored = packed_stored(
-                            phases, packed_begins(ends, row[k], j), packed_breaks(ends, left, j));
-                        if (there & (j < left) & packed_has(stored, begins)) {
-                            *(uint32_t *)(out + (int32_t)(begins & ~3u)) = held[k][j];
+                        const uint32_t at = places[k] + j * a.square_step, word = at + u * 4;
+                        const bool begins = packed_begins(ends, row[k], j);
+                        const bool breaks = packed_breaks(ends, left, j);
+                        if (there & (j < left) &
+                            packed_stores_between(begins ? own : completed,
+                                                  breaks ? own : completed, word, at)) {
+                            *(uint32_t *)(sectors + (int32_t)(word & ~3u)) = held[k][j];
                         }
                     }
                 }

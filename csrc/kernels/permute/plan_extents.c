@@ -178,8 +178,7 @@ static double cost_of_runs(const tiling *t, bool load, uintptr_t data)
 /* Threads that have no word of rows which begin anywhere in the result, for each that has one. */
 static double idle(const tiling *words)
 {
-    const int64_t units = words->store_run.units + permute_units_behind(words);
-    const int64_t run = permute_words_of_row(words, units, WORD);
+    const int64_t run = permute_words_of_row(words, words->store_run.units, WORD);
     const int64_t all = words->threads, most = PACKED_FRESH(all);
     const int64_t times = permute_divide_up(run - 1, most), together = run < most ? most / run : 1;
     return (double)(times * most) / (double)(run * together) - 1;
