@@ -253,15 +253,34 @@ static double time_of_tiles(const permute_layout *layout, const gm_call *call, i
            (1 + spread(layout, layout->from[closest])) / 2;
 }
 
-/* Memory moves two sectors at a time: tiles whose rows are one in the input read twice as much. */
+/* Rows of less than 128 bytes that no others follow within a tile: how much less, from 0 to 1. */
+static double shortness(int64_t bytes, int64_t to_next)
+{
+    enum { SHORT = 64, LONG = 128 };
+    if (bytes >= LONG || permute_magnitude(to_next) < 2 * bytes) {
+        return 0;
+    }
+    return bytes <= SHORT ? 1 : (double)(LONG - bytes) / (LONG - SHORT);
+}
+
+/* Memory moves two sectors at a time: tiles whose rows are one in the input read twice as much. It
+ * also takes longer for short rows, of matrices that are far apart. */
 static double time_of_matrices(const permute_layout *layout, const gm_call *call)
 {
-    static const double OTHER_SECTOR = 0.5;
-    const double time = permute_matrices_time(layout, call);
+    static const double OTHER_SECTOR = 0.5, SHORT_READ = 0.3, SHORT_WRITE = 0.2;
+    double time = permute_matrices_time(layout, call);
     const int closest = permute_closest_axis(layout);
-    const bool single = closest >= 0 && bytes_of(layout) >= CACHED &&
-                        layout->extent[closest] * layout->unit <= GM_SECTOR;
-    return time > 0 ? time + (single ? OTHER_SECTOR : 0) : INFINITY;
+    if (time <= 0) {
+        return INFINITY;
+    }
+    if (closest > 0 && bytes_of(layout) >= CACHED) {
+        const int64_t read = layout->extent[closest] * layout->unit;
+        const int64_t written = layout->extent[0] * layout->unit;
+        time += read <= GM_SECTOR ? OTHER_SECTOR : 0;
+        time += SHORT_READ * shortness(read, layout->from[0]);
+        time += SHORT_WRITE * shortness(written, layout->to[closest]);
+    }
+    return time;
 }
 
 /* The least that packed takes: without a plan of its tiles, which takes the host longest. Lower
@@ -377,12 +396,12 @@ static bool has_few_tiles(const permute_layout *layout, const gm_call *call)
            tiles <= MOST * (int64_t)call->device->multiprocessors;
 }
 
-/* Has the input a few halves in each row, from anywhere in a vector on? Transpose reads them one by
- * one. */
-static bool has_few_halves(const permute_layout *layout)
+/* Has the input a few halves or floats in each row, from anywhere in a vector on? Transpose reads
+ * them one by one. */
+static bool has_few_units(const permute_layout *layout)
 {
-    return layout->unit == 2 && layout->extent[1] < FEW &&
-           (uintptr_t)layout->in % PACKED_VECTOR != 0;
+    const bool longer = layout->unit == 2 || (layout->unit == 4 && bytes_of(layout) >= CACHED);
+    return longer && layout->extent[1] < FEW && (uintptr_t)layout->in % PACKED_VECTOR != 0;
 }
 
 /* Transpose's kernels for units of 8 and 16 bytes take some time longer than tiles do where the L2
@@ -390,7 +409,7 @@ static bool has_few_halves(const permute_layout *layout)
 static double time_of_matrix(const permute_layout *layout)
 {
     const bool longer = layout->unit >= 8 && bytes_of(layout) >= 0.5 * CACHED;
-    return has_few_halves(layout) ? 1.2 : longer ? 1.02 + beginning(layout, 5e5 * layout->unit) : 0;
+    return has_few_units(layout) ? 1.2 : longer ? 1.02 + beginning(layout, 5e5 * layout->unit) : 0;
 }
 
 static const gm_variant *choose_for_matrix(const permute_layout *layout, const gm_call *call)
@@ -402,7 +421,7 @@ static const gm_variant *choose_for_matrix(const permute_layout *layout, const g
     const bool few = has_few_tiles(layout, call) && !suits_transpose(layout);
     choice best = {permute_row_matrix, few ? INFINITY : time_of_matrix(layout)};
     consider(&best, call, permute_row_tiles, time_of_tiles(layout, call, 1));
-    if (has_few_halves(layout)) {
+    if (has_few_units(layout)) {
         consider(&best, call, permute_row_packed, time_of_packed(layout, call));
     }
     return gm_row(call, best.row);
