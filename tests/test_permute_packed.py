@@ -49,16 +49,16 @@ def test_rows_at_any_place(backend, rng, data):
 
 # Layouts, and for 1 KiB of them: requests to load, sectors stored of 32, and passes on chip.
 LAYOUTS = [
-    ("u1", (135, 26, 5, 128), (3, 2, 1, 0), 8.8, 53, 99),  # words on chip, far apart in the result
+    ("u1", (135, 26, 5, 128), (3, 2, 1, 0), 4.8, 53, 95),  # words on chip, far apart in the result
     ("u1", (9, 9053, 16), (0, 2, 1), 2.7, 45, 113),  # long runs of the input, in groups
     ("u1", (40, 1003, 16), (0, 2, 1), 2.7, 42, 121),  # the last group has fewer units
     ("u1", (110, 3, 9, 7, 193), (3, 2, 1, 4, 0), 2.4, 52, 92),  # rows that follow each other
     ("u1", (3, 23, 2, 49, 15, 23), (5, 2, 1, 3, 0, 4), 2.4, 46, 102),
-    ("u1", (285, 174, 80), (2, 1, 0), 4.6, 55, 83),
+    ("u1", (285, 174, 80), (2, 1, 0), 2.6, 55, 111),
     ("u1", (4, 14, 13, 8, 236), (4, 3, 0, 2, 1), 9.6, 42, 120),
     ("u1", (445, 511, 3), (2, 1, 0), 5.7, 49, 114),  # squares of 3 rows of 4
     ("u1", (190, 70, 30, 3), (0, 2, 1, 3), 2.2, 50, 139),  # no squares: rows have the closest axis
-    ("u1", (33, 37, 300), (2, 0, 1), 5.1, 72, 160),  # ragged in the squared axis
+    ("u1", (33, 37, 300), (2, 0, 1), 3.5, 72, 210),  # ragged in the squared axis
     ("i2", (1349, 54, 14), (2, 1, 0), 4.7, 47, 92),
     ("i2", (79, 6, 23, 48), (1, 2, 3, 0), 4.3, 33, 71),
     ("i2", (2, 562, 60, 11, 7), (0, 2, 3, 1, 4), 2.4, 41, 59),
@@ -110,6 +110,11 @@ LARGE = [
     ("u1", (37, 122, 13, 16), (3, 1, 2, 0)),
     ("u1", (9, 122, 8, 131), (3, 2, 1, 0)),
     ("u1", (7, 3, 257, 211), (0, 3, 2, 1)),
+    ("u1", (203, 62, 5, 23), (3, 2, 1, 0)),  # rows that begin anywhere, and have a halo
+    ("u1", (386, 45, 83), (2, 1, 0)),
+    ("i2", (143, 81, 61), (2, 1, 0)),
+    ("u1", (487, 9, 319), (1, 2, 0)),  # rows in a chain, of which each completes the next one's
+    ("i2", (487, 7, 219), (1, 2, 0)),
     ("u1", (528, 5, 9, 52), (2, 3, 1, 0)),  # groups, and rows of vectors that are not of sectors
     ("u1", (1040, 11, 7, 12), (1, 2, 3, 0)),
     ("u1", (5, 144, 52, 7), (3, 0, 2, 1)),
@@ -155,7 +160,7 @@ def test_blocks_of_large_arrays_leave(rng):
     counted = gm.traffic("permute", a, axes=(2, 1, 0), variant="packed")
     assert np.array_equal(counted.result, a.T)
     assert counted.grid[0] > 2 * 16  # more than are resident
-    assert counted.barriers < 2 * 6 * counted.grid[0]  # of few tiles, two for each
+    assert counted.barriers < 7 * counted.grid[0]  # of few tiles, one for each, and one before
 
 
 @pytest.mark.parametrize(
@@ -183,8 +188,8 @@ def test_stacks_of_small_matrices(dtype, count, rng):
     a = rng.integers(0, 256, size, np.uint8).view(dtype).reshape(count, 5, 7)
     counted = gm.traffic("permute", a, axes=(0, 2, 1), variant="packed")
     assert counted.result.tobytes() == a.transpose(0, 2, 1).tobytes()
-    if count == 20000:  # divisible; two barriers for each tile of 8 KiB and more
-        assert counted.barriers <= 2 * (size // 8192 + 1) + 2 * counted.grid[0]
+    if count == 20000:  # divisible; a barrier for each tile of 8 KiB and more, and one before
+        assert counted.barriers <= size // 8192 + 1 + counted.grid[0]
 
 
 @pytest.mark.parametrize(

@@ -104,10 +104,11 @@ GM_DEVICE packed_ends packed_ends_of(const permute_packed_args &a, uint32_t last
     return ends;
 }
 
-/* Rows of a square that are there. */
+/* Rows that are there from this one on; a single one, if it is not of a square. */
+template <bool SQUARES>
 GM_DEVICE uint32_t packed_rows_left_of(const packed_ends &ends, const packed_row &row)
 {
-    return row.bits >> ends.rows_bit & 7;
+    return SQUARES ? row.bits >> ends.rows_bit & 7 : 1;
 }
 
 /* Row number j of these. */
@@ -147,7 +148,7 @@ GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_plac
         const uint32_t j = i % EACH;
         packed_row row[1];
         packed_rows(shared.store + i / EACH, 0, row);
-        const uint32_t left = SQUARES ? packed_rows_left_of(ends, row[0]) : 1;
+        const uint32_t left = packed_rows_left_of<SQUARES>(ends, row[0]);
         const bool begins = packed_begins(ends, row[0], j), breaks = packed_breaks(ends, left, j);
         if (j >= left || !packed_there(last, row[0]) || !(begins || breaks)) {
             continue;
@@ -254,7 +255,7 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
                 if (SQUARES) {
                     const bool begins = a.completes && row[k].bits & PACKED_FIRST_ROW;
                     alike &= !packed_there(last, row[k]) | /* nowhere */
-                             (packed_rows_left_of(ends, row[k]) >= all && !begins);
+                             (packed_rows_left_of<SQUARES>(ends, row[k]) >= all && !begins);
                 }
             }
             if (alike) { /* predicates, no branch */
@@ -273,7 +274,7 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
 #pragma unroll
                 for (int k = 0; k < BATCH; k++) {
                     const bool there = stores & packed_there(last, row[k]);
-                    const uint32_t left = packed_rows_left_of(ends, row[k]);
+                    const uint32_t left = packed_rows_left_of<SQUARES>(ends, row[k]);
 #pragma unroll
                     for (uint32_t j = 0; j < EACH; j++) {
                         const uint32_t at = places[k] + j * a.square_step, word = at + u * 4;

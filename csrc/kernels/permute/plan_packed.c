@@ -13,7 +13,8 @@
 
 #include "permute/plan_tiling.h"
 
-enum { FEW_OF_FLOATS = 8, FEW = 6, FEW_OF_SQUARES = 4 /* passes of two warps */ };
+/* Passes of two warps. Threads that shuffle words have other things to do meanwhile. */
+enum { FEW_OF_FLOATS = 8, FEW_OF_SHUFFLED = 8, FEW = 6, FEW_OF_SQUARES = 4 };
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
@@ -238,8 +239,10 @@ static permute_places place_vectors(tiling *t, int *passes)
         if (t->load_run.units * t->unit < 2 * (int64_t)vector) {
             continue;
         }
-        const bool squared = t->squared < PACKED_DIMS && t->store_shifted;
-        const int few = squared || t->unit == WORD ? FEW_OF_FLOATS : FEW_OF_SQUARES;
+        const bool shuffled = t->squared < PACKED_DIMS && t->store_shifted;
+        const int few = t->unit == WORD ? FEW_OF_FLOATS
+                        : shuffled      ? FEW_OF_SHUFFLED
+                                        : FEW_OF_SQUARES;
         const permute_places places = permute_choose_places(&wide, &others);
         if (places.bytes <= most && others <= (*passes < few ? few : *passes)) {
             *t = wide;
