@@ -175,15 +175,13 @@ static double cost_of_runs(const tiling *t, bool load, uintptr_t data)
     return (load ? 8 + 0.35 * shared : 4 + 2 * shared) / (double)run;
 }
 
-/* Threads that have no word of rows which begin anywhere in the result, for each that has one; of
- * rows with so many units behind them. */
-static double idle(const tiling *words, int64_t behind)
+/* Threads that have no word of rows which begin anywhere in the result, for each that has one. */
+static double idle(const tiling *words)
 {
-    const int64_t run = permute_words_of_row(words, words->store_run.units + behind, WORD);
-    const int64_t own = permute_words_of_row(words, words->store_run.units, WORD);
+    const int64_t run = permute_words_of_row(words, words->store_run.units, WORD);
     const int64_t all = words->threads, most = PACKED_FRESH(all);
     const int64_t times = permute_divide_up(run - 1, most), together = run < most ? most / run : 1;
-    return (double)(times * most) / (double)(own * together) - 1;
+    return (double)(times * most) / (double)(run * together) - 1;
 }
 
 /* Units of 1 or 2 bytes that are not moved as words, or not as they lie. */
@@ -195,12 +193,7 @@ static double cost_of_words(const tiling *t, const permute_layout *layout)
     }
     permute_choose_words(&words, layout, true);
     double load = words.load_shifted ? 0.1 : words.load_word == 1 ? 0.5 : 0;
-    if (words.store_shifted) {
-        /* Warps are busier than memory: those that what completes rows takes from them are missed.
-         */
-        const double without = idle(&words, 0), with = idle(&words, permute_units_behind(&words));
-        load += 0.03 * without + (with > without ? 0.3 * (with - without) : 0);
-    }
+    load += words.store_shifted ? 0.03 * idle(&words) : 0;
     if (words.squared < PACKED_DIMS) {
         return load + (words.store_shifted ? (t->unit == 1 ? 0.15 : 0.35) : 0);
     }
