@@ -31,6 +31,8 @@
  *          rows of whole vectors of 16 bytes, a vector: see packed_store_squares.h.
  * Sectors  of large arrays a tile may complete those in which its rows of the result end, and leave
  *          those in which they begin to the tile before it: see plan_halo.c.
+ * Barrier  one for each tile: when all warps have stored a tile, the next but one is loaded to its
+ *          place. The last warp, which has the fewest rows, finds where tiles begin.
  * Banks    spare bytes between the rows of a tile; the plan counts the conflicts of a few numbers
  *          of them, and takes the best.
  * Machine  LDGSTS, LDS, PRMT, STG
