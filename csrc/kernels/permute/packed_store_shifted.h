@@ -202,6 +202,65 @@ GM_DEVICE bool packed_stores_between(const packed_pieces &from, const packed_pie
            ((int32_t)((word & ~to.mask) - at) < to.bytes);
 }
 
+/* Words of a few rows, or squares of rows, that a thread stores: where these begin, counted from a
+ * sector. */
+template <int BATCH, int EACH> struct packed_batch {
+    packed_row row[BATCH];
+    uint32_t at[BATCH];
+    uint32_t words[BATCH][EACH];
+};
+
+/* From words of units to aligned ones of memory, with the left neighbour's. */
+template <int BATCH, int EACH>
+GM_DEVICE void packed_align(packed_batch<BATCH, EACH> &batch, uint32_t phase, int32_t square_step)
+{
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+        batch.at[k] = phase + (uint32_t)batch.row[k].at;
+#pragma unroll
+        for (uint32_t j = 0; j < EACH; j++) {
+            uint32_t &word = batch.words[k][j];
+            const uint32_t before = __shfl_up_sync(0xffffffffu, word, 1);
+            word = __funnelshift_l(before, word, (batch.at[k] + j * square_step) * 8);
+        }
+    }
+}
+
+/* Words number u of rows. `stored(k, j, word, at)` tells of each whether it is, and costs no
+ * branch. */
+template <int BATCH, int EACH, typename condition>
+GM_DEVICE void packed_store_batch(const packed_batch<BATCH, EACH> &batch, char *sectors, uint32_t u,
+                                  int32_t square_step, condition stored)
+{
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+#pragma unroll
+        for (uint32_t j = 0; j < EACH; j++) {
+            const uint32_t at = batch.at[k] + j * square_step, word = at + u * 4;
+            if (stored(k, j, word, at)) {
+                *(uint32_t *)(sectors + (int32_t)(word & ~3u)) = batch.words[k][j];
+            }
+        }
+    }
+}
+
+/* Are rows as most are? Not the first and the last of a chain; those that are nowhere are, too. */
+template <bool SQUARES, int BATCH, int EACH>
+GM_DEVICE bool packed_alike(const permute_packed_args &a, const packed_ends &ends, uint32_t last,
+                            const packed_batch<BATCH, EACH> &batch)
+{
+    const uint32_t all = ends.chained ? EACH + 1 : EACH; /* rows left of a square like others */
+    bool alike = ends.chained || ends.begins == ends.breaks;
+#pragma unroll
+    for (int k = 0; SQUARES && k < BATCH; k++) {
+        const packed_row &row = batch.row[k];
+        const bool begins = a.completes && row.bits & PACKED_FIRST_ROW;
+        alike &=
+            !packed_there(last, row) | (packed_rows_left_of<SQUARES>(ends, row) >= all && !begins);
+    }
+    return alike;
+}
+
 template <typename unit, bool SQUARES>
 GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_place &place,
                                     packed_thread thread, const packed_shared &shared,
@@ -218,7 +277,6 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
     /* Most rows are alike: all but those of which only one end is completed. */
     const bool neither = !ends.chained && ends.begins && ends.breaks;
     const packed_pieces both = neither ? own : completed;
-    const uint32_t all = ends.chained ? EACH + 1 : EACH; /* rows left of a square like others */
     char *sectors = place.out - phase;
     packed_settle_global(sectors);
 
@@ -234,59 +292,32 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
         packed_find_units(shared, tile, u < side.run ? u : 0, units);
         const bool unaligned = a.unaligned || (ends.chained && packed_any_unaligned(units));
         for (uint32_t first = 0; first < side.rows; first += BATCH * side.together) {
-            packed_row row[BATCH];
-            uint32_t held[BATCH][EACH], places[BATCH];
-            packed_rows(shared.store + (first + thread.row), side.together, row);
+            packed_batch<BATCH, EACH> batch;
+            uint32_t places[BATCH];
+            packed_rows(shared.store + (first + thread.row), side.together, batch.row);
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-                places[k] = packed_place_in(row[k]);
+                places[k] = packed_place_in(batch.row[k]);
             }
-            packed_gather_shifted<unit, N, SQUARES>(places, units, unaligned, held);
-            bool alike = ends.chained || ends.begins == ends.breaks;
-#pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-                places[k] = phase + (uint32_t)row[k].at;
-#pragma unroll
-                for (uint32_t j = 0; j < EACH; j++) {
-                    const uint32_t before = __shfl_up_sync(0xffffffffu, held[k][j], 1);
-                    held[k][j] =
-                        __funnelshift_l(before, held[k][j], (places[k] + j * a.square_step) * 8);
-                }
-                if (SQUARES) {
-                    const bool begins = a.completes && row[k].bits & PACKED_FIRST_ROW;
-                    alike &= !packed_there(last, row[k]) | /* nowhere */
-                             (packed_rows_left_of<SQUARES>(ends, row[k]) >= all && !begins);
-                }
-            }
-            if (alike) { /* predicates, no branch */
-#pragma unroll
-                for (int k = 0; k < BATCH; k++) {
-                    const bool there = stores & packed_there(last, row[k]);
-#pragma unroll
-                    for (uint32_t j = 0; j < EACH; j++) {
-                        const uint32_t at = places[k] + j * a.square_step, word = at + u * 4;
-                        if (there & packed_stores(both, word, at)) {
-                            *(uint32_t *)(sectors + (int32_t)(word & ~3u)) = held[k][j];
-                        }
-                    }
-                }
+            packed_gather_shifted<unit, N, SQUARES>(places, units, unaligned, batch.words);
+            packed_align(batch, phase, a.square_step);
+            const auto there = [&](int k) { return stores & packed_there(last, batch.row[k]); };
+            if (packed_alike<SQUARES>(a, ends, last, batch)) {
+                packed_store_batch(batch, sectors, u, a.square_step,
+                                   [&](int k, uint32_t, uint32_t word, uint32_t at) {
+                                       return there(k) & packed_stores(both, word, at);
+                                   });
             } else {
-#pragma unroll
-                for (int k = 0; k < BATCH; k++) {
-                    const bool there = stores & packed_there(last, row[k]);
-                    const uint32_t left = packed_rows_left_of<SQUARES>(ends, row[k]);
-#pragma unroll
-                    for (uint32_t j = 0; j < EACH; j++) {
-                        const uint32_t at = places[k] + j * a.square_step, word = at + u * 4;
-                        const bool begins = packed_begins(ends, row[k], j);
+                packed_store_batch(
+                    batch, sectors, u, a.square_step,
+                    [&](int k, uint32_t j, uint32_t word, uint32_t at) {
+                        const uint32_t left = packed_rows_left_of<SQUARES>(ends, batch.row[k]);
+                        const bool begins = packed_begins(ends, batch.row[k], j);
                         const bool breaks = packed_breaks(ends, left, j);
-                        if (there & (j < left) &
-                            packed_stores_between(begins ? own : completed,
-                                                  breaks ? own : completed, word, at)) {
-                            *(uint32_t *)(sectors + (int32_t)(word & ~3u)) = held[k][j];
-                        }
-                    }
-                }
+                        return there(k) & (j < left) &
+                               packed_stores_between(begins ? own : completed,
+                                                     breaks ? own : completed, word, at);
+                    });
             }
         }
     }

@@ -176,9 +176,10 @@ bool permute_is_chained(const tiling *t)
 /* Rows that begin anywhere, of so many units, which a block stores at a time. */
 static double rows_at_a_time(const tiling *t, int64_t units)
 {
-    const int64_t words = permute_words_of_row(t, units, WORD), threads = PACKED_FRESH(t->threads);
-    return words < threads ? (double)(threads / words)
-                           : 1 / (double)permute_divide_up(words, threads);
+    const int64_t words = permute_words_of_row(t, units, WORD),
+                  threads = PACKED_FRESH((int64_t)t->threads);
+    const int64_t together = threads / words;
+    return together > 0 ? (double)together : 1 / (double)permute_divide_up(words, threads);
 }
 
 int64_t permute_units_behind(const tiling *t)
