@@ -276,16 +276,16 @@ static double time_of_matrices(const permute_layout *layout, const gm_call *call
     if (closest > 0 && bytes_of(layout) >= CACHED) {
         const int64_t read = layout->extent[closest] * layout->unit;
         const int64_t written = layout->extent[0] * layout->unit;
-        time += read <= GM_SECTOR ? OTHER_SECTOR : 0;
-        time += SHORT_READ * shortness(read, layout->from[0]);
-        time += SHORT_WRITE * shortness(written, layout->to[closest]);
+        time += (read <= GM_SECTOR ? OTHER_SECTOR : 0) +
+                SHORT_READ * shortness(read, layout->from[0]) +
+                SHORT_WRITE * shortness(written, layout->to[closest]);
     }
     return time;
 }
 
-/* The least that packed takes: without a plan of its tiles, which takes the host longest. Lower
- * than the lines by what its kernels have gained since, on 110 layouts on an H200. */
-static const by_unit PACKED = {1.1, 1.11, 0.98, 1.02, 1.08};
+/* What packed takes beside the cost of its tiles; where its threads join units or shuffle words, of
+ * which that has most: by 97 layouts of bytes and halves on an H200. */
+static const by_unit PACKED = {1.1, 1.11, 0.98, 1.02, 1.08}, PACKED_JOINED = {1.05, 0.95};
 static const double BEGIN_OF_PACKED = 6e5; /* bytes that are copied meanwhile */
 
 /* By how much a kernel takes longer, as a multiple of a copy's time, where memory is faster than
@@ -294,6 +294,12 @@ static double paced(const permute_layout *layout, const gm_call *call, const by_
 {
     const double faster = bytes_of(layout) < CACHED ? 0 : permute_pace(call) - 1;
     return 1 + of(busy, layout) * faster;
+}
+
+/* Without a plan of its tiles, which takes the host longest. */
+static double least_of_packed(const permute_layout *layout)
+{
+    return layout->unit < 4 ? of(PACKED_JOINED, layout) : of(PACKED, layout);
 }
 
 static double time_of_packed(const permute_layout *layout, const gm_call *call)
@@ -305,8 +311,11 @@ static double time_of_packed(const permute_layout *layout, const gm_call *call)
     if (!permute_plan_packed(&turned, call->device, &args, &cost)) {
         return INFINITY;
     }
-    static const by_unit BUSY = {1, 0, 0.5, 0.2, 0};
-    return (of(PACKED, layout) + cost) * paced(layout, call, BUSY) +
+    static const by_unit BUSY = {0.5, 0, 0.5, 0.2, 0};
+    const bool squares = args.squared < PACKED_DIMS && !args.store.shifted;
+    const bool joined = layout->unit < 4 && args.grouped == 0 && !squares;
+    return ((joined ? of(PACKED_JOINED, layout) : of(PACKED, layout)) + cost) *
+               paced(layout, call, BUSY) +
            beginning(layout, BEGIN_OF_PACKED);
 }
 
@@ -396,12 +405,15 @@ static bool has_few_tiles(const permute_layout *layout, const gm_call *call)
            tiles <= MOST * (int64_t)call->device->multiprocessors;
 }
 
-/* Has the input a few halves or floats in each row, from anywhere in a vector on? Transpose reads
- * them one by one. */
-static bool has_few_units(const permute_layout *layout)
+/* Few units in each row, from anywhere in a vector on: transpose reads these one by one, of bytes
+ * words. How long that takes; 0: it has other rows. */
+static double time_of_few_units(const permute_layout *layout)
 {
-    const bool longer = layout->unit == 2 || (layout->unit == 4 && bytes_of(layout) >= CACHED);
-    return longer && layout->extent[1] < FEW && (uintptr_t)layout->in % PACKED_VECTOR != 0;
+    static const by_unit TIME = {2.2, 1.2, 1.2};
+    const uintptr_t begin = (uintptr_t)layout->in % PACKED_VECTOR;
+    const bool large = bytes_of(layout) >= CACHED, words = layout->unit > 1 || begin % 4 == 0;
+    const bool longer = begin > 0 && layout->unit <= 4 && words && (large || layout->unit == 2);
+    return longer && layout->extent[1] < FEW ? of(TIME, layout) : 0;
 }
 
 /* Transpose's kernels for units of 8 and 16 bytes take some time longer than tiles do where the L2
@@ -409,7 +421,7 @@ static bool has_few_units(const permute_layout *layout)
 static double time_of_matrix(const permute_layout *layout)
 {
     const bool longer = layout->unit >= 8 && bytes_of(layout) >= 0.5 * CACHED;
-    return has_few_units(layout) ? 1.2 : longer ? 1.02 + beginning(layout, 5e5 * layout->unit) : 0;
+    return longer ? 1.02 + beginning(layout, 5e5 * layout->unit) : time_of_few_units(layout);
 }
 
 static const gm_variant *choose_for_matrix(const permute_layout *layout, const gm_call *call)
@@ -421,7 +433,7 @@ static const gm_variant *choose_for_matrix(const permute_layout *layout, const g
     const bool few = has_few_tiles(layout, call) && !suits_transpose(layout);
     choice best = {permute_row_matrix, few ? INFINITY : time_of_matrix(layout)};
     consider(&best, call, permute_row_tiles, time_of_tiles(layout, call, 1));
-    if (has_few_units(layout)) {
+    if (time_of_few_units(layout) > 0) {
         consider(&best, call, permute_row_packed, time_of_packed(layout, call));
     }
     return gm_row(call, best.row);
@@ -476,7 +488,7 @@ const gm_variant *permute_choose(const gm_call *call)
              time_of_tiles(&layout, call, permute_closest_axis(&layout)));
     consider(&best, call, whole ? permute_row_matrices : permute_row_units,
              time_of_matrices(&layout, call));
-    if (best.time > of(PACKED, &layout)) {
+    if (best.time > least_of_packed(&layout)) {
         consider(&best, call, permute_row_packed, time_of_packed(&layout, call));
     }
     if (best.row == permute_row_packed && is_faster_by_runs(&layout, best.time)) {
