@@ -283,8 +283,8 @@ static double time_of_matrices(const permute_layout *layout, const gm_call *call
     return time;
 }
 
-/* What packed takes beside the cost of its tiles; where its threads join units or shuffle words, of
- * which that has most: by 97 layouts of bytes and halves on an H200. */
+/* What packed takes beside the cost of its tiles. Where threads join units or shuffle words, that
+ * cost has most of it. By 97 layouts of bytes and halves on an H200. */
 static const by_unit PACKED = {1.1, 1.11, 0.98, 1.02, 1.08}, PACKED_JOINED = {1.05, 0.95};
 static const double BEGIN_OF_PACKED = 6e5; /* bytes that are copied meanwhile */
 

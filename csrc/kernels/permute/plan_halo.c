@@ -66,7 +66,7 @@ void permute_choose_halo(tiling *t, const permute_layout *layout)
     words.store_run = row;
     permute_choose_words(&words, layout, true);
     if (words.store_shifted && words.store_run.axes != row.axes) {
-        return;
+        return; /* rows that are stored end elsewhere */
     }
     t->halo = halo;
     t->halo_axis = axis;
