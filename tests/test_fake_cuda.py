@@ -62,6 +62,11 @@ def test_grids_of_few_blocks(run, families, most):
     assert int(right) > 500 and (int(refused) > 0) == ("transpose" in families)
 
 
+def test_bands_of_tall_matrices(run):
+    """Of a matrix as wide as two tiles, the column that is larger by a row is cut."""
+    assert run("bands").split() == ["False", "True"]
+
+
 def test_failing_calls(run):
     """Calls of the runtime that fail raise the right exception, leak nothing and leave no error."""
     assert int(run("faults", FAKE_COLD="")) > 1000
