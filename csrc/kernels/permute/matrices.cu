@@ -4,8 +4,8 @@
  * Follows  tiles, which moves one element of a matrix per lane and access.
  * Idea     a matrix inside of an array is one with a pitch on both sides: transpose's tiles move
  *          it, 16 bytes per lane and access where its rows are made of such vectors, and whole
- *          sectors out where they begin anywhere. A block divides its index to find its matrix, and
- *          has a tile of it. See transpose's register_tile.h, aligned_tile.h and byte_tile.h.
+ *          sectors out where they begin anywhere. A block finds its matrix, and has a tile of it.
+ *          See transpose's register_tile.h, aligned_tile.h and byte_tile.h.
  * Rotated  matrices have a negative pitch on one side, or on both.
  * Order    of tiles as in transpose: down a band of a column, which is along the rows of the
  *          result, then the next column; then other bands, and other matrices.
@@ -40,17 +40,39 @@ struct permute_matrix {
     transpose_edge edge;
 };
 
+/*
+ * The tile of a block; none if its y is not below the matrix's tiles_y. Blocks start in the order
+ * of x, then y, then z of the grid:
+ *
+ *     x  down a band of a column of tiles
+ *     y  columns of tiles of a matrix
+ *     z  bands of a matrix, then matrices
+ *
+ * Threads divide for bands only where there are several, and for no axis of the matrices if there
+ * is just one. Where y or z cannot count so many, they count columns of all bands and matrices
+ * together, `columns` of them: one more division, and the last blocks have nothing to do.
+ */
 GM_DEVICE permute_matrix permute_matrix_of(const permute_matrices_args &a)
 {
     permute_matrix matrix;
-    uint32_t index = blockIdx.x;
-    matrix.at.y = permute_take(&index, a.tiles_y);
-    matrix.at.x = permute_take(&index, a.tiles_x);
-    matrix.at.y += permute_take(&index, a.bands) * a.tiles_y.by;
+    uint32_t index = blockIdx.z; /* of the band and the matrix */
+    matrix.at.x = blockIdx.y;
+    matrix.at.y = blockIdx.x;
     matrix.walk = a.walk;
-    permute_move_to(a.outer, index, &matrix.walk.in, &matrix.walk.out);
     matrix.edge.begin = a.begin;
     matrix.edge.end = a.end;
+    if (a.columns > 0) {
+        index = blockIdx.z * gridDim.y + blockIdx.y;
+        if (index >= a.columns) {
+            matrix.at.y = (uint32_t)a.walk.tiles_y;
+            return matrix;
+        }
+        matrix.at.x = permute_take(&index, a.tiles_x);
+    }
+    if (a.bands.by > 1) {
+        matrix.at.y += permute_take(&index, a.bands) * gridDim.x;
+    }
+    permute_move_to(a.outer, index, &matrix.walk.in, &matrix.walk.out);
     return matrix;
 }
 

@@ -128,10 +128,10 @@ typedef struct permute_tiles_args {
 
 /* matrices: the same, with the tiles of the family transpose. */
 typedef struct permute_matrices_args {
-    transpose_args walk;     /* the first matrix */
-    const char *begin, *end; /* the memory of all */
-    permute_divisor tiles_x, tiles_y;
-    permute_divisor bands; /* of `tiles_y` tiles each: see permute_matrix_of */
+    transpose_args walk;            /* the first matrix */
+    const char *begin, *end;        /* the memory of all */
+    permute_divisor tiles_x, bands; /* of a matrix */
+    uint32_t columns; /* of tiles, of all bands and matrices; 0: see permute_matrix_of */
     permute_outer outer;
 } permute_matrices_args;
 
@@ -248,14 +248,20 @@ GM_DEVICE uint32_t permute_take(uint32_t *rest, const permute_divisor &by)
     return gm_take(rest, by);
 }
 
-/* Where matrix number `index` begins. */
+/* Where matrix number `index` begins. There are no more, so that the last axis needs no division.
+ */
 GM_DEVICE void permute_move_to(const permute_outer &outer, uint32_t index, const char **in,
                                char **out)
 {
-    for (int d = 0; d < outer.ndim; d++) {
+    const int last = outer.ndim - 1;
+    for (int d = 0; d < last; d++) {
         const uint32_t at = permute_take(&index, outer.extent[d]);
         *in += at * outer.from[d];
         *out += at * outer.to[d];
+    }
+    if (last >= 0) {
+        *in += index * outer.from[last];
+        *out += index * outer.to[last];
     }
 }
 #endif

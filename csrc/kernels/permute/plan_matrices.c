@@ -254,6 +254,23 @@ double permute_matrices_time(const permute_layout *layout, const gm_call *call)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
+/* The grid of permute_matrix_of. */
+static void fill_grid(const tiling *tiles, gm_plan *plan, permute_matrices_args *args)
+{
+    enum { MOST = 65535 /* blocks along y and z */ };
+    const int64_t down = permute_divide_up(tiles->down, tiles->bands); /* a band */
+    const int64_t columns = tiles->all / down, bands = columns / tiles->across;
+    plan->grid.x = (unsigned)down;
+    if (tiles->across <= MOST && bands <= MOST) {
+        plan->grid.y = (unsigned)tiles->across;
+        plan->grid.z = (unsigned)bands;
+    } else {
+        plan->grid.z = (unsigned)permute_divide_up(columns, MOST);
+        plan->grid.y = (unsigned)permute_divide_up(columns, plan->grid.z);
+        args->columns = (uint32_t)columns;
+    }
+}
+
 void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     permute_layout layout;
@@ -276,11 +293,10 @@ void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_pl
                 .halo = halo_of(&layout),
             },
         .tiles_x = permute_divisor_of(tiles.across),
-        .tiles_y = permute_divisor_of(permute_divide_up(tiles.down, tiles.bands)),
         .bands = permute_divisor_of(tiles.bands),
         .outer = permute_outer_axes(&layout, closest),
     };
     permute_memory(&layout, &args->begin, &args->end);
     plan->args_size = sizeof *args;
-    plan->grid.x = (unsigned)tiles.all;
+    fill_grid(&tiles, plan, args);
 }
