@@ -26,8 +26,8 @@ typedef register_tile<uint8_t, 16, 8, 128> vector_b8_narrow;   /* 256 rows by 12
 typedef register_tile<uint16_t, 16, 16, 256> vector_b16;       /* 128 x 128 */
 typedef register_tile<uint16_t, 8, 8, 64> vector_b16_small;    /* 64 x 64 */
 typedef register_tile<uint32_t, 16, 16, 256> vector_b32;       /* 64 x 64 */
-typedef register_tile<uint64_t, 32, 32, 512> vector_b64;       /* 64 x 64 */
-typedef register_tile<uint4, 32, 32, 512> vector_b128;         /* 32 x 32 */
+typedef register_tile<uint64_t, 32, 32, 256> vector_b64;       /* 64 x 64 */
+typedef register_tile<uint4, 32, 32, 256> vector_b128;         /* 32 x 32 */
 typedef byte_tile<1, 2, 16, 16> shifted_b8;                    /* 224 by 124 */
 typedef aligned_tile<uint16_t, 16, 32, 256> shifted_b16;       /* 112 by 128 */
 typedef aligned_tile<uint16_t, 16, 8, 128> shifted_b16_narrow; /* 112 by 32 */
@@ -150,7 +150,7 @@ GM_KERNEL(permute_matrices_vector_b32, permute_matrices_args)
     }
 }
 
-GM_KERNEL_BOUNDED(permute_matrices_vector_b64, permute_matrices_args, vector_b64::THREADS, 2)
+GM_KERNEL_BOUNDED(permute_matrices_vector_b64, permute_matrices_args, vector_b64::THREADS, 4)
 {
     __shared__ uint4 tile[vector_b64::SIZE];
     const permute_matrix matrix = permute_matrix_of(a);
@@ -159,7 +159,7 @@ GM_KERNEL_BOUNDED(permute_matrices_vector_b64, permute_matrices_args, vector_b64
     }
 }
 
-GM_KERNEL(permute_matrices_vector_b128, permute_matrices_args)
+GM_KERNEL_BOUNDED(permute_matrices_vector_b128, permute_matrices_args, vector_b128::THREADS, 6)
 {
     __shared__ uint4 tile[vector_b128::SIZE];
     const permute_matrix matrix = permute_matrix_of(a);
