@@ -21,11 +21,10 @@ FLIPS = {
 INSTANCES = [
     ("u1", 16, "vector_b8"),
     ("u1", 16, "vector_b8_narrow"),
-    ("u1", 1, "shifted_b8"),
+    ("u1", 1, "gathered_b8"),
     ("u2", 16, "vector_b16"),
     ("u2", 16, "vector_b16_small"),
-    ("u2", 1, "shifted_b16"),
-    ("u2", 1, "shifted_b16_narrow"),
+    ("u2", 1, "gathered_b16"),
     ("f4", 1, "vector_b32"),
     ("f4", 16, "vector_b32"),
     ("f4", 1, "shifted_b32"),
@@ -170,7 +169,7 @@ def chosen(view):
     ("dtype", "shape", "variant"),
     [
         ("u1", (4096, 4096), "matrices:vector_b8"),
-        ("u1", (4001, 5003), "matrices:shifted_b8"),
+        ("u1", (4001, 5003), "matrices:gathered_b8"),
         ("f4", (4096, 4096), "matrices:vector_b32"),
         ("f8", (4001, 5003), "matrices:vector_b64"),
         ("u1", (1500, 2001, 3), "packed:small"),

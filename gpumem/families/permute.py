@@ -165,16 +165,14 @@ def permute(
         elements of 8 bytes
     ``matrices:vector_b128``
         elements of 16 bytes
-    ``matrices:shifted_b8``
-        elements of 1 byte
-    ``matrices:shifted_b16``
-        elements of 2 bytes
-    ``matrices:shifted_b16_narrow``
-        shifted_b16 for matrices of some 32 columns
     ``matrices:shifted_b32``
         elements of 4 bytes, rows of the result that begin anywhere
     ``matrices:shifted_b32_tall``
         shifted_b32 for matrices that are narrower than its tiles
+    ``matrices:gathered_b8``
+        elements of 1 byte, rows that begin anywhere: gathered from shared memory
+    ``matrices:gathered_b16``
+        elements of 2 bytes, rows that begin anywhere: gathered from shared memory
     ``pixels``
         2 to 4 channels, to planes or back: elements change places in registers
     ``pixels:b8``

@@ -253,36 +253,6 @@ static double time_of_tiles(const permute_layout *layout, const gm_call *call, i
            (1 + spread(layout, layout->from[closest])) / 2;
 }
 
-/* Rows of less than 128 bytes that no others follow within a tile: how much less, from 0 to 1. */
-static double shortness(int64_t bytes, int64_t to_next)
-{
-    enum { SHORT = 64, LONG = 128 };
-    if (bytes >= LONG || permute_magnitude(to_next) < 2 * bytes) {
-        return 0;
-    }
-    return bytes <= SHORT ? 1 : (double)(LONG - bytes) / (LONG - SHORT);
-}
-
-/* Memory moves two sectors at a time: tiles whose rows are one in the input read twice as much. It
- * also takes longer for short rows, of matrices that are far apart. */
-static double time_of_matrices(const permute_layout *layout, const gm_call *call)
-{
-    static const double OTHER_SECTOR = 0.5, SHORT_READ = 0.3, SHORT_WRITE = 0.2;
-    double time = permute_matrices_time(layout, call);
-    const int closest = permute_closest_axis(layout);
-    if (time <= 0) {
-        return INFINITY;
-    }
-    if (closest > 0 && bytes_of(layout) >= CACHED) {
-        const int64_t read = layout->extent[closest] * layout->unit;
-        const int64_t written = layout->extent[0] * layout->unit;
-        time += (read <= GM_SECTOR ? OTHER_SECTOR : 0) +
-                SHORT_READ * shortness(read, layout->from[0]) +
-                SHORT_WRITE * shortness(written, layout->to[closest]);
-    }
-    return time;
-}
-
 /* What packed takes beside the cost of its tiles. Where threads join units or shuffle words, that
  * cost has most of it. By 97 layouts of bytes and halves on an H200. */
 static const by_unit PACKED = {1.1, 1.11, 0.98, 1.02, 1.08}, PACKED_JOINED = {1.05, 0.95};
@@ -487,7 +457,7 @@ const gm_variant *permute_choose(const gm_call *call)
     consider(&best, call, permute_row_tiles,
              time_of_tiles(&layout, call, permute_closest_axis(&layout)));
     consider(&best, call, whole ? permute_row_matrices : permute_row_units,
-             time_of_matrices(&layout, call));
+             permute_matrices_time(&layout, call));
     if (best.time > least_of_packed(&layout)) {
         consider(&best, call, permute_row_packed, time_of_packed(&layout, call));
     }

@@ -4,40 +4,40 @@
  * Follows  tiles, which moves one element of a matrix per lane and access.
  * Idea     a matrix inside of an array is one with a pitch on both sides: transpose's tiles move
  *          it, 16 bytes per lane and access where its rows are made of such vectors, and whole
- *          sectors out where they begin anywhere. A block finds its matrix, and has a tile of it.
- *          See transpose's register_tile.h, aligned_tile.h and byte_tile.h.
+ *          sectors out where words begin anywhere. A block finds its matrix, and has a tile of it.
+ *          See transpose's register_tile.h and aligned_tile.h.
+ * Gathered bytes and halves whose rows begin anywhere: see gathered_tile.h.
  * Rotated  matrices have a negative pitch on one side, or on both.
  * Order    of tiles as in transpose: down a band of a column, which is along the rows of the
  *          result, then the next column; then other bands, and other matrices.
  * Narrow   vector_b8_narrow has half of vector_b8's width, for matrices of some 128 columns;
  *          shifted_b32_tall half of shifted_b32's and twice its height. vector_b16_small, for sides
- *          of some 64 halves, has a quarter of vector_b16, and shifted_b16_narrow is for some 32
- *          columns.
+ *          of some 64 halves, has a quarter of vector_b16.
  * Short    sides leave most of a tile empty: packed.
- * Machine  as transpose's tile_vector and shifted
+ * Machine  as transpose's tile_vector and shifted; gathered: LDGSTS, LDS of units, PRMT, STG.E.128
  */
+#include "gathered_tile.h"
 #include "permute.h"
 #include "transpose/aligned_tile.h"
-#include "transpose/byte_tile.h"
 #include "transpose/register_tile.h"
 
-typedef register_tile<uint8_t, 16, 16, 256> vector_b8;         /* 256 x 256 */
-typedef register_tile<uint8_t, 16, 8, 128> vector_b8_narrow;   /* 256 rows by 128 columns */
-typedef register_tile<uint16_t, 16, 16, 256> vector_b16;       /* 128 x 128 */
-typedef register_tile<uint16_t, 8, 8, 64> vector_b16_small;    /* 64 x 64 */
-typedef register_tile<uint32_t, 16, 16, 256> vector_b32;       /* 64 x 64 */
-typedef register_tile<uint64_t, 32, 32, 256> vector_b64;       /* 64 x 64 */
-typedef register_tile<uint4, 32, 32, 256> vector_b128;         /* 32 x 32 */
-typedef byte_tile<1, 2, 16, 16> shifted_b8;                    /* 224 by 124 */
-typedef aligned_tile<uint16_t, 16, 32, 256> shifted_b16;       /* 112 by 128 */
-typedef aligned_tile<uint16_t, 16, 8, 128> shifted_b16_narrow; /* 112 by 32 */
-typedef aligned_tile<uint32_t, 16, 64, 256> shifted_b32;       /* 56 by 64 */
-typedef aligned_tile<uint32_t, 32, 32, 256> shifted_b32_tall;  /* 120 by 32 */
+typedef register_tile<uint8_t, 16, 16, 256> vector_b8;       /* 256 x 256 */
+typedef register_tile<uint8_t, 16, 8, 128> vector_b8_narrow; /* 256 rows by 128 columns */
+typedef register_tile<uint16_t, 16, 16, 256> vector_b16;     /* 128 x 128 */
+typedef register_tile<uint16_t, 8, 8, 64> vector_b16_small;  /* 64 x 64 */
+typedef register_tile<uint32_t, 16, 16, 256> vector_b32;     /* 64 x 64 */
+typedef register_tile<uint64_t, 32, 32, 256> vector_b64;     /* 64 x 64 */
+typedef register_tile<uint4, 32, 32, 256> vector_b128;       /* 32 x 32 */
+typedef gathered_tile<uint8_t, 8> gathered_b8;
+typedef gathered_tile<uint16_t, 16> gathered_b16;
+typedef aligned_tile<uint32_t, 16, 64, 256> shifted_b32;      /* 56 by 64 */
+typedef aligned_tile<uint32_t, 32, 32, 256> shifted_b32_tall; /* 120 by 32 */
 
 struct permute_matrix {
     transpose_args walk; /* where this matrix is */
     transpose_place at;  /* the tile; none if at.y is beyond */
     transpose_edge edge;
+    uint32_t index; /* of the matrix */
 };
 
 /*
@@ -72,6 +72,7 @@ GM_DEVICE permute_matrix permute_matrix_of(const permute_matrices_args &a)
     if (a.bands.by > 1) {
         matrix.at.y += permute_take(&index, a.bands) * gridDim.x;
     }
+    matrix.index = index;
     permute_move_to(a.outer, index, &matrix.walk.in, &matrix.walk.out);
     return matrix;
 }
@@ -101,7 +102,7 @@ GM_DEVICE void permute_shifted(const permute_matrices_args &a, uint4 *tile)
     if (matrix.at.y < a.walk.tiles_y) {
         const int where =
             permute_matrix_where<geometry>(matrix, aligned_tile_row<geometry>(matrix.at));
-        aligned_tile_move_at<geometry>(matrix.walk, matrix.at, matrix.edge, where, tile);
+        aligned_tile_move_at<geometry, true>(matrix.walk, matrix.at, matrix.edge, where, tile);
     }
 }
 
@@ -110,7 +111,7 @@ GM_KERNEL(permute_matrices_vector_b8, permute_matrices_args)
     GM_DYNAMIC_SHARED(uint4, tile); /* vector_b8::SIZE */
     const permute_matrix matrix = permute_matrix_of(a);
     if (matrix.at.y < a.walk.tiles_y) {
-        register_tile_move_vectors_at<vector_b8>(matrix.walk, matrix.at, tile);
+        register_tile_move_vectors_at<vector_b8, true>(matrix.walk, matrix.at, tile);
     }
 }
 
@@ -119,7 +120,7 @@ GM_KERNEL(permute_matrices_vector_b8_narrow, permute_matrices_args)
     __shared__ uint4 tile[vector_b8_narrow::SIZE];
     const permute_matrix matrix = permute_matrix_of(a);
     if (matrix.at.y < a.walk.tiles_y) {
-        register_tile_move_vectors_at<vector_b8_narrow>(matrix.walk, matrix.at, tile);
+        register_tile_move_vectors_at<vector_b8_narrow, true>(matrix.walk, matrix.at, tile);
     }
 }
 
@@ -128,7 +129,7 @@ GM_KERNEL(permute_matrices_vector_b16, permute_matrices_args)
     __shared__ uint4 tile[vector_b16::SIZE];
     const permute_matrix matrix = permute_matrix_of(a);
     if (matrix.at.y < a.walk.tiles_y) {
-        register_tile_move_vectors_at<vector_b16>(matrix.walk, matrix.at, tile);
+        register_tile_move_vectors_at<vector_b16, true>(matrix.walk, matrix.at, tile);
     }
 }
 
@@ -137,7 +138,7 @@ GM_KERNEL(permute_matrices_vector_b16_small, permute_matrices_args)
     __shared__ uint4 tile[vector_b16_small::SIZE];
     const permute_matrix matrix = permute_matrix_of(a);
     if (matrix.at.y < a.walk.tiles_y) {
-        register_tile_move_vectors_at<vector_b16_small>(matrix.walk, matrix.at, tile);
+        register_tile_move_vectors_at<vector_b16_small, true>(matrix.walk, matrix.at, tile);
     }
 }
 
@@ -146,7 +147,7 @@ GM_KERNEL(permute_matrices_vector_b32, permute_matrices_args)
     __shared__ uint4 tile[vector_b32::SIZE];
     const permute_matrix matrix = permute_matrix_of(a);
     if (matrix.at.y < a.walk.tiles_y) {
-        register_tile_move_at<vector_b32>(matrix.walk, matrix.at, tile);
+        register_tile_move_at<vector_b32, true>(matrix.walk, matrix.at, tile);
     }
 }
 
@@ -155,7 +156,7 @@ GM_KERNEL_BOUNDED(permute_matrices_vector_b64, permute_matrices_args, vector_b64
     __shared__ uint4 tile[vector_b64::SIZE];
     const permute_matrix matrix = permute_matrix_of(a);
     if (matrix.at.y < a.walk.tiles_y) {
-        register_tile_move_at<vector_b64>(matrix.walk, matrix.at, tile);
+        register_tile_move_at<vector_b64, true>(matrix.walk, matrix.at, tile);
     }
 }
 
@@ -164,33 +165,8 @@ GM_KERNEL_BOUNDED(permute_matrices_vector_b128, permute_matrices_args, vector_b1
     __shared__ uint4 tile[vector_b128::SIZE];
     const permute_matrix matrix = permute_matrix_of(a);
     if (matrix.at.y < a.walk.tiles_y) {
-        register_tile_move_vectors_at<vector_b128>(matrix.walk, matrix.at, tile);
+        register_tile_move_vectors_at<vector_b128, true>(matrix.walk, matrix.at, tile);
     }
-}
-
-GM_KERNEL_BOUNDED(permute_matrices_shifted_b8, permute_matrices_args, shifted_b8::THREADS, 3)
-{
-    __shared__ uint4 tile[shifted_b8::SIZE];
-    const permute_matrix matrix = permute_matrix_of(a);
-    if (matrix.at.y < a.walk.tiles_y) {
-        const int where = permute_matrix_where<shifted_b8>(
-            matrix, byte_tile_row<shifted_b8>(matrix.walk, matrix.at));
-        byte_tile_move_at<shifted_b8, false, false>(matrix.walk, matrix.at, matrix.edge, where,
-                                                    tile);
-    }
-}
-
-GM_KERNEL_BOUNDED(permute_matrices_shifted_b16, permute_matrices_args, shifted_b16::THREADS, 4)
-{
-    __shared__ uint4 tile[shifted_b16::SIZE];
-    permute_shifted<shifted_b16>(a, tile);
-}
-
-GM_KERNEL_BOUNDED(permute_matrices_shifted_b16_narrow, permute_matrices_args,
-                  shifted_b16_narrow::THREADS, 8)
-{
-    __shared__ uint4 tile[shifted_b16_narrow::SIZE];
-    permute_shifted<shifted_b16_narrow>(a, tile);
 }
 
 GM_KERNEL_BOUNDED(permute_matrices_shifted_b32, permute_matrices_args, shifted_b32::THREADS, 5)
@@ -204,4 +180,32 @@ GM_KERNEL_BOUNDED(permute_matrices_shifted_b32_tall, permute_matrices_args,
 {
     __shared__ uint4 tile[shifted_b32_tall::SIZE];
     permute_shifted<shifted_b32_tall>(a, tile);
+}
+
+template <typename geometry> GM_DEVICE void permute_gather(const permute_matrices_args &a)
+{
+    GM_DYNAMIC_SHARED(char, tile);
+    const permute_matrix matrix = permute_matrix_of(a);
+    if (matrix.at.y < a.walk.tiles_y) {
+        bool before = false, behind = false;
+        if (a.gathered.chained != 0) {
+            uint32_t rest = matrix.index;
+            const uint32_t at = permute_take(&rest, a.outer.extent[0]);
+            const bool low = at > 0, high = at + 1 < a.outer.extent[0].by;
+            before = a.gathered.chained > 0 ? low : high;
+            behind = a.gathered.chained > 0 ? high : low;
+        }
+        gathered_tile_move<geometry>(a.gathered, matrix.walk, matrix.at, matrix.edge, before,
+                                     behind, tile);
+    }
+}
+
+GM_KERNEL_BOUNDED(permute_matrices_gathered_b8, permute_matrices_args, GATHERED_THREADS, 4)
+{
+    permute_gather<gathered_b8>(a);
+}
+
+GM_KERNEL_BOUNDED(permute_matrices_gathered_b16, permute_matrices_args, GATHERED_THREADS, 5)
+{
+    permute_gather<gathered_b16>(a);
 }

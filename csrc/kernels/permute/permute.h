@@ -126,6 +126,21 @@ typedef struct permute_tiles_args {
     permute_outer outer;
 } permute_tiles_args;
 
+/* gathered: a tile of gathered_tile.h. */
+enum { GATHERED_THREADS = 256 };
+
+typedef struct permute_gathered {
+    uint32_t step;           /* rows from a tile to the next, whole sectors of the output, */
+    uint32_t halo;           /* and rows that a tile has of the one before */
+    uint32_t width;          /* columns */
+    permute_divisor vectors; /* of a row in shared memory */
+    uint32_t apart;          /* columns that a warp stores together are 2^apart from each other */
+    bool uneven;             /* rows of the output are not made of whole sectors */
+    int chained;             /* the next row of the output is that of the matrix so much further, */
+    int columns;             /* or of the column: 0, or 1 in either direction; */
+    int64_t jump;            /* bytes from where another row would be to the first of that */
+} permute_gathered;
+
 /* matrices: the same, with the tiles of the family transpose. */
 typedef struct permute_matrices_args {
     transpose_args walk;            /* the first matrix */
@@ -133,6 +148,7 @@ typedef struct permute_matrices_args {
     permute_divisor tiles_x, bands; /* of a matrix */
     uint32_t columns; /* of tiles, of all bands and matrices; 0: see permute_matrix_of */
     permute_outer outer;
+    permute_gathered gathered;
 } permute_matrices_args;
 
 /* pixels: `channels` units of a pixel that lie together on one side, and planes of them on the

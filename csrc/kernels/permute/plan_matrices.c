@@ -5,8 +5,11 @@
  */
 #include "permute/plan_matrices.h"
 
+#include <math.h>
+
 #include "backend/backend.h"
 #include "memory_rate.h"
+#include "permute/plan_gathered.h"
 
 #define GM_FAMILY permute
 #define GM_LADDER "permute/ladder.def"
@@ -50,32 +53,33 @@ enum { VECTOR = 16 /* bytes */, BAND = 128 /* tiles */ };
 
 /* Times are multiples of a copy's: `base`; `slope` for each time that tiles have room for the
  * elements of a matrix; `ends` for the share of a row of the result that is a sector; but at least
- * `least`. */
+ * `least`. Those of gathered_b8, gathered_b16, vector_b64, vector_b128 are of an H200. */
 typedef struct instance {
     int row, unit;
-    bool whole; /* rows are made of whole vectors on both sides */
-    bool halo;  /* tiles overlap by up to a sector */
+    bool whole;    /* rows are made of whole vectors on both sides */
+    bool halo;     /* tiles overlap by up to a sector */
+    bool gathered; /* they have the shape of plan_gathered.c */
     double base, slope, ends, least;
 } instance;
 
+#define TIME(a, b, c, d) .base = (a), .slope = (b), .ends = (c), .least = (d)
+
 static const instance instances[] = {
-    {permute_row_matrices_vector_b8, 1, true, false, 0.56, 0.13, 0, 1.06},
-    {permute_row_matrices_vector_b8_narrow, 1, true, false, 0.62, 0.135, 0, 1.21},
-    {permute_row_matrices_shifted_b8, 1, false, true, 0.4, 0.52, 1.75, 1},
-    {permute_row_matrices_vector_b16, 2, true, false, 0.72, 0.14, 0, 1.07},
-    {permute_row_matrices_vector_b16_small, 2, true, false, 0.75, 0.14, 0, 1.12},
-    {permute_row_matrices_shifted_b16, 2, false, true, 0.5, 0.4, 1.35, 1.05},
-    {permute_row_matrices_shifted_b16_narrow, 2, false, true, 0.6, 0.4, 1.35, 1.12},
-    {permute_row_matrices_vector_b32, 4, false, false, 0.08, 0.32, 0, 1.06},
-    {permute_row_matrices_shifted_b32, 4, false, true, 0.37, 0.42, 0.9, 1.09},
-    {permute_row_matrices_shifted_b32_tall, 4, false, true, 0.32, 0.47, 0.15, 1.085},
-    {permute_row_matrices_vector_b64, 8, false, false, 0.7, 0.275, 0, 1.07},
-    {permute_row_matrices_vector_b128, 16, false, false, 0.25, 0.37, 0, 1.08},
+    {permute_row_matrices_vector_b8, 1, .whole = true, TIME(0.56, 0.13, 0, 1.06)},
+    {permute_row_matrices_vector_b8_narrow, 1, .whole = true, TIME(0.62, 0.135, 0, 1.21)},
+    {permute_row_matrices_gathered_b8, 1, .gathered = true, TIME(0.82, 0.25, 0.95, 1.06)},
+    {permute_row_matrices_vector_b16, 2, .whole = true, TIME(0.72, 0.14, 0, 1.07)},
+    {permute_row_matrices_vector_b16_small, 2, .whole = true, TIME(0.75, 0.14, 0, 1.09)},
+    {permute_row_matrices_gathered_b16, 2, .gathered = true, TIME(1.06, 0.035, 0.53, 1.05)},
+    {permute_row_matrices_vector_b32, 4, TIME(0.08, 0.32, 0, 1.06)},
+    {permute_row_matrices_shifted_b32, 4, .halo = true, TIME(0.37, 0.42, 0.9, 1.07)},
+    {permute_row_matrices_shifted_b32_tall, 4, .halo = true, TIME(0.32, 0.47, 0.15, 1.065)},
+    {permute_row_matrices_vector_b64, 8, TIME(0.95, 0.09, 0, 1.05)},
+    {permute_row_matrices_vector_b128, 16, TIME(0.93, 0.09, 0, 1.065)},
 };
 
 /* vector_b32 where rows of the result begin inside of vectors: it stores elements. */
-static const instance elements = {
-    permute_row_matrices_vector_b32, 4, false, false, 0.23, 0.375, 0, 1.36};
+static const instance elements = {permute_row_matrices_vector_b32, 4, TIME(0.23, 0.375, 0, 1.36)};
 
 enum { INSTANCES = sizeof instances / sizeof *instances };
 
@@ -115,14 +119,6 @@ static bool is_whole(const permute_layout *layout, int closest)
     return bits % VECTOR == 0 && writes_whole(layout);
 }
 
-/* Rows that a tile shares with the one before it: bytes whose rows are all shifted by multiples of
- * some bytes share so many fewer. */
-static unsigned halo_of(const permute_layout *layout)
-{
-    return layout->unit == 1 ? permute_past_sector(bits_of_rows(layout))
-                             : GM_SECTOR / (unsigned)layout->unit - 1;
-}
-
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 typedef struct tiling {
@@ -135,12 +131,18 @@ typedef struct tiling {
 static tiling tiles_of(const gm_call *call, const instance *one, const permute_layout *layout,
                        int closest)
 {
-    const gm_dim tile = gm_row(call, one->row)->tile;
-    int64_t halo = one->halo ? halo_of(layout) : 0, step = tile.y;
-    step += layout->unit == 1 && one->halo ? GM_SECTOR - halo : 0;
+    gm_dim tile = gm_row(call, one->row)->tile;
+    int64_t halo = one->halo ? GM_SECTOR / layout->unit - 1 : 0;
+    double time = 0;
+    if (one->gathered) {
+        const permute_gathered shape = permute_plan_gathered(layout, closest, call->device);
+        tile = (gm_dim){shape.width, shape.step, 1};
+        halo = shape.halo;
+        time = permute_gathered_time(layout, closest);
+    }
     tiling tiles = {
         .across = permute_divide_up(layout->extent[closest], tile.x),
-        .down = permute_divide_up(layout->extent[0] + halo, step),
+        .down = permute_divide_up(layout->extent[0] + halo, tile.y),
     };
     tiles.bands = permute_divide_up(tiles.down, BAND);
     tiles.all = permute_divide_up(tiles.down, tiles.bands) * tiles.bands;
@@ -150,13 +152,10 @@ static tiling tiles_of(const gm_call *call, const instance *one, const permute_l
     }
     const bool single = one->row == permute_row_matrices_vector_b32 && !writes_whole(layout);
     const instance *taken = single ? &elements : one;
-    const double room = (double)(tiles.across * tile.x) * (double)(tiles.down * step) /
+    const double room = (double)(tiles.across * tile.x) * (double)(tiles.down * tile.y) /
                         ((double)layout->extent[0] * (double)layout->extent[closest]);
     const double sector = GM_SECTOR / (double)(layout->extent[0] * layout->unit);
-    /* Threads that join bytes or halves are as busy where memory is faster. */
-    const double pace =
-        permute_pace(call) * (one->halo && layout->unit < 4 ? permute_pace(call) : 1);
-    const double time = taken->base + taken->slope * room * pace + taken->ends * sector;
+    time += taken->base + taken->slope * room * permute_pace(call) + taken->ends * sector;
     tiles.time = time > taken->least ? time : taken->least;
     return tiles;
 }
@@ -240,16 +239,45 @@ int permute_pick_matrices(const gm_call *call)
     return permute_row_matrices_vector_b32; /* there is nothing to move, or the row says why not */
 }
 
+/* Rows of less than 128 bytes that no others follow within a tile: how much less, from 0 to 1. */
+static double shortness(int64_t bytes, int64_t to_next)
+{
+    enum { SHORT = 64, LONG = 128 };
+    if (bytes >= LONG || permute_magnitude(to_next) < 2 * bytes) {
+        return 0;
+    }
+    return bytes <= SHORT ? 1 : (double)(LONG - bytes) / (LONG - SHORT);
+}
+
+/* Memory moves two sectors at a time: tiles whose rows are one in the input read twice as much. It
+ * also takes longer for short rows, of matrices that are far apart. */
+static double time_of_short(const permute_layout *layout, int closest)
+{
+    static const double OTHER_SECTOR = 0.5, SHORT_READ = 0.3, SHORT_WRITE = 0.2;
+    enum { CACHED = 24 << 20 /* bytes: the L2 has room for them and the result */ };
+    const int64_t read = layout->extent[closest] * layout->unit;
+    const int64_t written = layout->extent[0] * layout->unit;
+    if (layout->units * layout->unit < CACHED) {
+        return 0;
+    }
+    return (read <= GM_SECTOR ? OTHER_SECTOR : 0) + SHORT_READ * shortness(read, layout->from[0]) +
+           SHORT_WRITE * shortness(written, layout->to[closest]);
+}
+
 double permute_matrices_time(const permute_layout *layout, const gm_call *call)
 {
     permute_layout turned = *layout;
     permute_turn(&turned);
     const int closest = permute_closest_axis(&turned);
     if (!has_matrices(&turned, closest)) {
-        return 0;
+        return INFINITY;
     }
-    tiling tiles = tiles_of(call, best_instance(call, &turned, closest), &turned, closest);
-    return tiles.all >= call->device->multiprocessors ? tiles.time : 0;
+    const instance *best = best_instance(call, &turned, closest);
+    const tiling tiles = tiles_of(call, best, &turned, closest);
+    if (tiles.all < call->device->multiprocessors) {
+        return INFINITY;
+    }
+    return tiles.time + (best->gathered ? 0 : time_of_short(&turned, closest));
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */
@@ -290,7 +318,6 @@ void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_pl
                 .tiles_x = tiles.across,
                 .tiles_y = tiles.down,
                 .itemsize = layout.unit,
-                .halo = halo_of(&layout),
             },
         .tiles_x = permute_divisor_of(tiles.across),
         .bands = permute_divisor_of(tiles.bands),
@@ -298,5 +325,9 @@ void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_pl
     };
     permute_memory(&layout, &args->begin, &args->end);
     plan->args_size = sizeof *args;
+    if (instance_of(call, variant)->gathered) {
+        args->gathered = permute_plan_gathered(&layout, closest, call->device);
+        plan->shared_bytes = permute_gathered_bytes(&args->gathered, layout.unit);
+    }
     fill_grid(&tiles, plan, args);
 }

@@ -83,13 +83,13 @@ GM_DEVICE uint32_t transpose_word(const char *word, const transpose_edge &edge)
 }
 
 /* Eight aligned bytes of the input. */
-template <int WHERE>
+template <int WHERE, bool LINES>
 GM_DEVICE uint2 aligned_tile_fetch(const char *address, const transpose_edge &edge)
 {
     if (WHERE == TILE_OVER_CORNER) {
         return make_uint2(transpose_word(address, edge), transpose_word(address + 4, edge));
     }
-    return gm_load_kept((const uint2 *)address);
+    return LINES ? gm_load_kept_line((const uint2 *)address) : gm_load_kept((const uint2 *)address);
 }
 
 /* N rows of one word: a vector for each column of the word. */
@@ -116,7 +116,7 @@ GM_DEVICE void aligned_tile_transpose(const uint32_t (&rows)[8], uint32_t (*vect
 }
 
 /* Elements of 1 or 2 bytes, 8 bytes at a time. */
-template <typename geometry, int WHERE>
+template <typename geometry, int WHERE, bool LINES>
 GM_DEVICE void aligned_tile_load_small(const transpose_window &window, const transpose_edge &edge,
                                        uint4 *tile)
 {
@@ -143,10 +143,10 @@ GM_DEVICE void aligned_tile_load_small(const transpose_window &window, const tra
                 (first + i >= edge.first && first + i < window.rows && col < window.cols);
             low[i] = high[i] = make_uint2(0, 0);
             if (here) {
-                low[i] = aligned_tile_fetch<WHERE>(aligned, edge);
+                low[i] = aligned_tile_fetch<WHERE, LINES>(aligned, edge);
             }
             if (here && aligned != from) {
-                high[i] = aligned_tile_fetch<WHERE>(aligned + 8, edge);
+                high[i] = aligned_tile_fetch<WHERE, LINES>(aligned + 8, edge);
             }
             from += window.in_pitch;
         }
@@ -174,7 +174,7 @@ GM_DEVICE void aligned_tile_load_small(const transpose_window &window, const tra
 }
 
 /* Elements of 4 bytes, one at a time. */
-template <typename geometry, int WHERE>
+template <typename geometry, int WHERE, bool LINES>
 GM_DEVICE void aligned_tile_load_words(const transpose_window &window, const transpose_edge &edge,
                                        uint4 *tile)
 {
@@ -197,7 +197,8 @@ GM_DEVICE void aligned_tile_load_words(const transpose_window &window, const tra
                     (first + i >= edge.first && first + i < window.rows && col < window.cols);
                 held[k][i] = 0;
                 if (here) {
-                    held[k][i] = gm_load_kept((const uint32_t *)from);
+                    held[k][i] = LINES ? gm_load_kept_line((const uint32_t *)from)
+                                       : gm_load_kept((const uint32_t *)from);
                 }
                 from += window.in_pitch;
             }
@@ -348,14 +349,14 @@ GM_DEVICE void aligned_tile_store_ends(const transpose_window &window, const tra
 
 /* ---- the tile of a block ------------------------------------------------------------------- */
 
-template <typename geometry, int WHERE>
+template <typename geometry, int WHERE, bool LINES>
 GM_DEVICE void aligned_tile_load(const transpose_window &window, const transpose_edge &edge,
                                  uint4 *tile)
 {
     if constexpr (sizeof(typename geometry::unit) < 4) {
-        aligned_tile_load_small<geometry, WHERE>(window, edge, tile);
+        aligned_tile_load_small<geometry, WHERE, LINES>(window, edge, tile);
     } else {
-        aligned_tile_load_words<geometry, WHERE>(window, edge, tile);
+        aligned_tile_load_words<geometry, WHERE, LINES>(window, edge, tile);
     }
 }
 
@@ -380,7 +381,7 @@ template <typename geometry> GM_DEVICE int64_t aligned_tile_row(transpose_place 
 
 /* Loads may read what is beside the tile, up to 8 bytes on the left and 16 on the right. `where`
  * says whether that, and the tile, are there. */
-template <typename geometry>
+template <typename geometry, bool LINES>
 GM_DEVICE void aligned_tile_move_at(const transpose_args &a, transpose_place at,
                                     transpose_edge edge, int where, uint4 *tile)
 {
@@ -391,15 +392,15 @@ GM_DEVICE void aligned_tile_move_at(const transpose_args &a, transpose_place at,
 
     gm_wait_for_previous();
     if (where == TILE_INSIDE) {
-        aligned_tile_load<geometry, TILE_INSIDE>(window, edge, tile);
+        aligned_tile_load<geometry, TILE_INSIDE, LINES>(window, edge, tile);
         __syncthreads();
         aligned_tile_store<geometry, true>(window, edge, tile);
         return;
     }
     if (where == TILE_OVER_EDGE) {
-        aligned_tile_load<geometry, TILE_OVER_EDGE>(window, edge, tile);
+        aligned_tile_load<geometry, TILE_OVER_EDGE, LINES>(window, edge, tile);
     } else {
-        aligned_tile_load<geometry, TILE_OVER_CORNER>(window, edge, tile);
+        aligned_tile_load<geometry, TILE_OVER_CORNER, LINES>(window, edge, tile);
     }
     __syncthreads();
     aligned_tile_store_edge<geometry>(window, edge, tile);
@@ -424,7 +425,11 @@ template <typename geometry> GM_DEVICE void aligned_tile_move(const transpose_ar
     const int where = !top && !right && !bottom                   ? TILE_INSIDE
                       : !(top && at.x == 0) && !(bottom && right) ? TILE_OVER_EDGE
                                                                   : TILE_OVER_CORNER;
-    aligned_tile_move_at<geometry>(a, at, edge, where, tile);
+    if (a.lines) {
+        aligned_tile_move_at<geometry, true>(a, at, edge, where, tile);
+    } else {
+        aligned_tile_move_at<geometry, false>(a, at, edge, where, tile);
+    }
 }
 
 #endif

@@ -169,7 +169,6 @@ static int64_t plan_halo(const gm_call *call, transpose_args *args, int64_t rows
 {
     uintptr_t bits = (uintptr_t)call->out.data | (uintptr_t)args->rows | GM_SECTOR;
     args->halo = GM_SECTOR - (unsigned)(bits & (0 - bits));
-    args->lines = args->rows <= call->device->l2_bytes / LINES;
     return transpose_divide_up(args->rows + args->halo, rows - args->halo);
 }
 
@@ -180,6 +179,7 @@ static gm_status plan_tiles(const gm_variant *variant, const gm_call *call, gm_p
     find_tile(variant, plan, &cols, &rows);
     args->tiles_x = transpose_divide_up(args->cols, cols);
     args->tiles_y = transpose_divide_up(args->rows, rows);
+    args->lines = args->rows <= call->device->l2_bytes / LINES;
     switch (variant->grid) {
     case GRID_ROWS:
         plan->grid.x = (unsigned)transpose_smaller(args->tiles_x, call->device->max_grid_x);

@@ -25,7 +25,7 @@ typedef struct transpose_args {
     uint32_t z_width, z_height;
     int itemsize;
     unsigned halo; /* shifted:b8: rows that the tile before has as well */
-    bool lines;    /* shifted:b8_wide: the L2 has room for whole lines of a column of tiles */
+    bool lines;    /* the L2 has room for whole lines of a column of tiles */
 } transpose_args;
 
 enum {
