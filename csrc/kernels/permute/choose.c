@@ -107,7 +107,8 @@ static double time_of_runs(const permute_layout *layout)
         const double run = (double)(layout->extent[0] * layout->unit);
         const bool block = layout->ndim == 2 && layout->unit == 4; /* no division but one */
         const double time = !block ? base : bytes_of(layout) < CACHED ? 1.06 : 1.12;
-        return (time + scattered(layout, run)) * ends(layout, run);
+        const double half = run <= GM_SECTOR && bytes_of(layout) >= CACHED ? 0.12 : 0;
+        return (time + half + scattered(layout, run)) * ends(layout, run);
     }
     if (layout->ndim > 1 && layout->extent[0] <= FEW && layout->from[1] == layout->unit &&
         layout->unit >= 8) {
@@ -234,6 +235,20 @@ static double beyond(const permute_layout *layout, int across, bool load)
     return permute_past_sector(bits) / (double)(units * layout->unit);
 }
 
+/* How much longer the tiles take where memory has to move both arrays: they have little in flight,
+ * most so where a tile is all of a matrix, with short rows on both sides. */
+static double tiles_behind_memory(const permute_layout *layout, int closest)
+{
+    static const double WIDE_UNITS = 0.05, SHORT_ROWS = 0.25;
+    enum { SHORT = 128 /* bytes */ };
+    if (bytes_of(layout) < CACHED) {
+        return 0;
+    }
+    const bool few = layout->extent[0] * layout->unit <= SHORT &&
+                     layout->extent[closest] * layout->unit <= SHORT;
+    return layout->unit >= 8 ? WIDE_UNITS : few ? SHORT_ROWS : 0;
+}
+
 static double time_of_tiles(const permute_layout *layout, const gm_call *call, int closest)
 {
     static const by_unit BASE = {1.5, 0.25, 0.57, 0.52, 0.73}, SLOPE = {1.8, 0.4, 0.46, 0.25, 0.09},
@@ -248,8 +263,8 @@ static double time_of_tiles(const permute_layout *layout, const gm_call *call, i
     }
     const double time = of(BASE, layout) + of(SLOPE, layout) * room * permute_pace(call);
     const double least = of(SHORTEST, layout);
-    return ((time > least ? time : least) + 0.35 * beyond(layout, closest, true) +
-            0.57 * beyond(layout, 0, false)) *
+    return ((time > least ? time : least) + tiles_behind_memory(layout, closest) +
+            0.35 * beyond(layout, closest, true) + 0.57 * beyond(layout, 0, false)) *
            (1 + spread(layout, layout->from[closest])) / 2;
 }
 
@@ -403,6 +418,12 @@ static const gm_variant *choose_for_matrix(const permute_layout *layout, const g
     const bool few = has_few_tiles(layout, call) && !suits_transpose(layout);
     choice best = {permute_row_matrix, few ? INFINITY : time_of_matrix(layout)};
     consider(&best, call, permute_row_tiles, time_of_tiles(layout, call, 1));
+    if (permute_shifted_time(layout) > 0 && !suits_transpose(layout)) {
+        const bool whole = layout->unit == call->in[0].itemsize;
+        best.time = permute_shifted_time(layout);
+        consider(&best, call, whole ? permute_row_matrices : permute_row_units,
+                 permute_matrices_time(layout, call));
+    }
     if (time_of_few_units(layout) > 0) {
         consider(&best, call, permute_row_packed, time_of_packed(layout, call));
     }

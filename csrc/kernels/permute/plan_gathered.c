@@ -105,10 +105,12 @@ double permute_gathered_time(const permute_layout *layout, int closest)
     static const double SHARED_BANKS = 0.45; /* of bytes: all four columns of a warp */
     const double row = (double)(layout->extent[closest] * layout->unit);
     const double narrow = row < FULL ? NARROW / row - NARROW / FULL : 0;
+    const double sector = row <= GM_SECTOR ? 1 : 0; /* memory moves two at a time */
     if (layout->unit > 1) {
-        return OF_HALVES * narrow;
+        return OF_HALVES * narrow + sector;
     }
-    return OF_BYTES * narrow + (differ_of(layout, closest) % VECTOR == 0 ? SHARED_BANKS : 0);
+    return OF_BYTES * narrow + sector +
+           (differ_of(layout, closest) % VECTOR == 0 ? SHARED_BANKS : 0);
 }
 
 size_t permute_gathered_bytes(const permute_gathered *shape, int unit)

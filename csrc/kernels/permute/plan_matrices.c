@@ -280,6 +280,21 @@ double permute_matrices_time(const permute_layout *layout, const gm_call *call)
     return tiles.time + (best->gathered ? 0 : time_of_short(&turned, closest));
 }
 
+double permute_shifted_time(const permute_layout *layout)
+{
+    enum { FEW = 128, WIDE = 128, HIGH = 112 /* units of a tile; of bytes it is twice as high */ };
+    const bool bytes = layout->unit == 1;
+    const int64_t rows = layout->extent[0], cols = layout->extent[1];
+    if (layout->unit > 2 || rows < FEW || cols < FEW) {
+        return 0;
+    }
+    const int64_t high = bytes ? 2 * HIGH : HIGH;
+    const double room = (double)(permute_divide_up(cols, WIDE) * WIDE) / (double)cols *
+                        (double)(permute_divide_up(rows, high) * high) / (double)rows;
+    const double sector = GM_SECTOR / (double)(rows * layout->unit);
+    return bytes ? 0.34 + 0.68 * room + 1.75 * sector : 0.48 + 0.57 * room + 1.35 * sector;
+}
+
 /* ---- plans ----------------------------------------------------------------------------------- */
 
 /* The grid of permute_matrix_of. */

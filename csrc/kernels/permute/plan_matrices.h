@@ -20,8 +20,12 @@ gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call)
 int permute_pick_matrices(const gm_call *call);
 void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
-/* How long the best instance takes, as a multiple of a copy of as many bytes; 0 if there are no
- * matrices, or too few tiles for all multiprocessors. */
+/* How long the best instance takes, as a multiple of a copy of as many bytes; for ever if there are
+ * no matrices, or too few tiles for all multiprocessors. */
 double permute_matrices_time(const permute_layout *layout, const gm_call *call);
+
+/* The same of one matrix of bytes or halves by transpose's shifted tiles, on an H200; 0 if it has
+ * other kernels for so few rows or columns, or larger units. */
+double permute_shifted_time(const permute_layout *layout);
 
 #endif
