@@ -131,44 +131,48 @@ GM_DEVICE uint64_t gm_evict_last(void)
     return policy;
 }
 
-/* A load of 4, 8 or 16 bytes with this policy, and one that makes the L2 fetch the whole line of
- * 128 bytes. */
+/* A load of 4, 8 or 16 bytes with this policy, and one of 4 bytes that makes the L2 fetch the whole
+ * line of 128. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-#define GM_LOAD_KEPT(name, fetched)                                                                \
-    template <typename type> GM_DEVICE type name(const type *from)                                 \
-    {                                                                                              \
-        const uint64_t at = __cvta_generic_to_global(from), policy = gm_evict_last();              \
-        uint32_t words[sizeof(type) / 4];                                                          \
-        type found;                                                                                \
-                                                                                                   \
-        if constexpr (sizeof(type) == 16) {                                                        \
-            asm volatile("ld.global.L2::cache_hint" fetched ".v4.u32 {%0, %1, %2, %3}, [%4], %5;"  \
-                         : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])          \
-                         : "l"(at), "l"(policy));                                                  \
-        } else if constexpr (sizeof(type) == 8) {                                                  \
-            asm volatile("ld.global.L2::cache_hint" fetched ".v2.u32 {%0, %1}, [%2], %3;"          \
-                         : "=r"(words[0]), "=r"(words[1])                                          \
-                         : "l"(at), "l"(policy));                                                  \
-        } else {                                                                                   \
-            asm volatile("ld.global.L2::cache_hint" fetched ".u32 %0, [%1], %2;"                   \
-                         : "=r"(words[0])                                                          \
-                         : "l"(at), "l"(policy));                                                  \
-        }                                                                                          \
-        memcpy(&found, words, sizeof found);                                                       \
-        return found;                                                                              \
+template <typename type> GM_DEVICE type gm_load_kept(const type *from)
+{
+    const uint64_t at = __cvta_generic_to_global(from), policy = gm_evict_last();
+    uint32_t words[sizeof(type) / 4];
+    type found;
+
+    if constexpr (sizeof(type) == 16) {
+        asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                     : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                     : "l"(at), "l"(policy));
+    } else if constexpr (sizeof(type) == 8) {
+        asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+                     : "=r"(words[0]), "=r"(words[1])
+                     : "l"(at), "l"(policy));
+    } else {
+        asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;"
+                     : "=r"(words[0])
+                     : "l"(at), "l"(policy));
     }
-GM_LOAD_KEPT(gm_load_kept, "")
-GM_LOAD_KEPT(gm_load_kept_line, ".L2::128B")
-#undef GM_LOAD_KEPT
+    memcpy(&found, words, sizeof found);
+    return found;
+}
+
+GM_DEVICE uint32_t gm_load_kept_line(const uint32_t *from)
+{
+    uint32_t found;
+    asm volatile("ld.global.L2::cache_hint.L2::128B.u32 %0, [%1], %2;"
+                 : "=r"(found)
+                 : "l"(__cvta_generic_to_global(from)), "l"(gm_evict_last()));
+    return found;
+}
 #else
 #define gm_load_kept(from) (*(from))
 #define gm_load_kept_line(from) (*(from))
 #endif
 
-/* gm_copy_async of 16 bytes with this policy, and one that makes the L2 fetch whole lines. Where
- * the shared address is a sum with a uniform register, the ptxas of CUDA 13.0 drops the policy,
- * which makes an illegal instruction. The xor hides the sum from it: blockDim.z is 1 in every
- * kernel here. */
+/* gm_copy_async of 16 bytes with this policy. Where the shared address is a sum with a uniform
+ * register, the ptxas of CUDA 13.0 drops the policy, which makes an illegal instruction. The xor
+ * hides the sum from it: blockDim.z is 1 in every kernel here. */
 #ifdef __CUDACC__
 GM_DEVICE void gm_copy_async_kept(void *shared, const void *global)
 {
@@ -179,19 +183,7 @@ GM_DEVICE void gm_copy_async_kept(void *shared, const void *global)
                  : "memory");
 #endif
 }
-
-GM_DEVICE void gm_copy_async_kept_line(void *shared, const void *global)
-{
-#if __CUDA_ARCH__ >= 800
-    const uint32_t place = gm_shared_address(shared) ^ (blockDim.z - 1);
-    asm volatile(
-        "cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(place),
-        "l"(__cvta_generic_to_global(global)), "l"(gm_evict_last())
-        : "memory");
-#endif
-}
 #else
-#define gm_copy_async_kept_line gm_copy_async_kept
 GM_DEVICE void gm_copy_async_kept(void *shared, const void *global,
                                   const char *file = __builtin_FILE(), int line = __builtin_LINE())
 {

@@ -28,6 +28,7 @@
 #ifndef GPUMEM_PERMUTE_GATHERED_TILE_H
 #define GPUMEM_PERMUTE_GATHERED_TILE_H
 
+#include "lines.h"
 #include "permute.h"
 #include "transpose/aligned_tile.h"
 

@@ -29,6 +29,7 @@
 #ifndef GPUMEM_TRANSPOSE_REGISTER_TILE_H
 #define GPUMEM_TRANSPOSE_REGISTER_TILE_H
 
+#include "lines.h"
 #include "squares.h"
 #include "transpose.h"
 
