@@ -418,7 +418,8 @@ static const gm_variant *choose_for_matrix(const permute_layout *layout, const g
     const bool few = has_few_tiles(layout, call) && !suits_transpose(layout);
     choice best = {permute_row_matrix, few ? INFINITY : time_of_matrix(layout)};
     consider(&best, call, permute_row_tiles, time_of_tiles(layout, call, 1));
-    if (permute_shifted_time(layout) > 0 && !suits_transpose(layout)) {
+    const bool much = bytes_of(layout) > 1.5 * CACHED;
+    if (much && permute_shifted_time(layout) > 0 && !suits_transpose(layout)) {
         const bool whole = layout->unit == call->in[0].itemsize;
         best.time = permute_shifted_time(layout);
         consider(&best, call, whole ? permute_row_matrices : permute_row_units,
