@@ -19,6 +19,8 @@
  *         eight neighbouring vectors read from different vectors of the banks; lanes of other
  *         columns read other words of them, where the columns are 2^apart from each other. See
  *         plan_gathered.c.
+ * joined  rows are along several axes that follow each other in the output: tables say where each
+ *         is, and a thread looks up its N places for each vector of a row.
  * ends    A tile stores whole sectors, the first of each row is the one that begins in its rows
  *         (HALO of them are the tile's before, as in transpose's aligned_tile.h). The sector in
  *         which a row of the output ends and the next one begins is stored by the tile that has the
@@ -33,9 +35,10 @@
 #include "transpose/aligned_tile.h"
 
 /* Units of a type. So many lanes store neighbouring vectors, and others those of other columns. */
-template <typename type, int lanes> struct gathered_tile {
+template <typename type, int lanes, bool joined = false> struct gathered_tile {
     typedef type unit;
     enum {
+        JOINED = joined, /* rows are along several axes */
         SIZE = sizeof(unit),
         N = 16 / SIZE,                   /* units of a vector, rows of a lane */
         ALIKE = TRANSPOSE_SECTOR / SIZE, /* columns from one to the next that begins alike */
@@ -58,6 +61,8 @@ typedef struct gathered_part {
     const char *in;          /* the first column that is loaded: the tile's, or the one before; */
     uint32_t left;           /* bytes from that to the tile's, */
     int64_t col;             /* which is this one of the matrix */
+    const int64_t *offsets;  /* JOINED: rows from `in` on, in bytes, */
+    const uint32_t *places;  /* and in shared memory: see gathered_place_of */
 } gathered_part;
 
 /* ---- places in shared memory ----------------------------------------------------------------- */
@@ -76,6 +81,24 @@ GM_DEVICE uint32_t gathered_over(const permute_gathered &shape, const gathered_p
     return ((uint32_t)(uintptr_t)part.in + r * (uint32_t)part.window.in_pitch + jump) & 15;
 }
 
+/* Tables have a gap behind every 16 rows: lanes that are as far apart read different banks. */
+GM_DEVICE uint32_t gathered_entry(uint32_t r)
+{
+    return r + r / 16;
+}
+
+/* Where row r of the tile begins in shared memory. */
+template <typename geometry>
+GM_DEVICE uint32_t gathered_place(const permute_gathered &shape, const gathered_part &part,
+                                  uint32_t r)
+{
+    if constexpr (geometry::JOINED) {
+        return part.places[gathered_entry(r)];
+    } else {
+        return gathered_row<geometry>(shape, r) + gathered_over(shape, part, r);
+    }
+}
+
 /* A unit; rows behind the matrix are the next one's, or those of the next column. */
 template <typename geometry>
 GM_DEVICE typename geometry::unit gathered_unit(const permute_gathered &shape,
@@ -83,8 +106,8 @@ GM_DEVICE typename geometry::unit gathered_unit(const permute_gathered &shape,
                                                 uint32_t r, uint32_t c)
 {
     c += r >= part.end ? (uint32_t)shape.columns : 0;
-    const uint32_t at = gathered_row<geometry>(shape, r) + gathered_over(shape, part, r) +
-                        part.left + c * geometry::SIZE; /* c may be -1 */
+    const uint32_t at =
+        gathered_place<geometry>(shape, part, r) + part.left + c * geometry::SIZE; /* c may be -1 */
     return *(const typename geometry::unit *)(tile + at);
 }
 
@@ -110,7 +133,12 @@ GM_DEVICE void gathered_load(const permute_gathered &shape, const gathered_part 
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < all; i += GATHERED_THREADS) {
         const uint32_t r = permute_divide(i, shape.vectors), v = i - r * shape.vectors.by;
-        const char *row = part.in + r * window.in_pitch + (r >= part.end ? shape.jump : 0);
+        const char *row = part.in;
+        if constexpr (geometry::JOINED) {
+            row += part.offsets[r];
+        } else {
+            row += r * window.in_pitch + (r >= part.end ? shape.jump : 0);
+        }
         const uint32_t over = (uint32_t)(uintptr_t)row & 15;
         if (r >= part.first && v * 16 < over + bytes) {
             const char *from = row - over + v * 16;
@@ -141,6 +169,36 @@ GM_DEVICE bool gathered_is_inside(const permute_gathered &shape, const gathered_
     }
     return part.in + low - 15 >= edge.begin &&
            part.in + high + cols * geometry::SIZE + 15 <= edge.end;
+}
+
+/* Rows along several axes: tables of where they are, for a tile whose first one is `row`. As above,
+ * all threads say whether their vectors are in the input's memory. */
+template <typename geometry>
+GM_DEVICE bool gathered_find_rows(const permute_gathered &shape, const transpose_args &walk,
+                                  const transpose_edge &edge, int64_t row, uint32_t cols,
+                                  gathered_part *part, char *tables)
+{
+    const permute_joined &joined = shape.joined;
+    int64_t *offsets = (int64_t *)tables;
+    uint32_t *places = (uint32_t *)(offsets + shape.step + shape.halo);
+    bool inside = true;
+    part->in -= row * walk.pitch;
+    for (uint32_t r = part->first + threadIdx.x; r < part->window.rows; r += GATHERED_THREADS) {
+        uint32_t rest = (uint32_t)(row + r) - (r >= part->end ? (uint32_t)walk.rows : 0);
+        int64_t offset = 0;
+        for (int d = 0; d < joined.ndim - 1; d++) {
+            offset += permute_take(&rest, joined.extent[d]) * joined.from[d];
+        }
+        offset += rest * joined.from[joined.ndim - 1];
+        const char *at = part->in + offset;
+        offsets[r] = offset;
+        places[gathered_entry(r)] =
+            gathered_row<geometry>(shape, r) + ((uint32_t)(uintptr_t)at & 15);
+        inside = inside && at - 15 >= edge.begin && at + cols * geometry::SIZE + 15 <= edge.end;
+    }
+    part->offsets = offsets;
+    part->places = places;
+    return __syncthreads_and(inside) != 0;
 }
 
 /* ---- store ----------------------------------------------------------------------------------- */
@@ -200,17 +258,26 @@ GM_DEVICE void gathered_store(const permute_gathered &shape, const gathered_part
         char *row = window.out + col * window.out_pitch;
         uint32_t r = gathered_begin<geometry>(row) + N * lane; /* the thread's first */
         uint32_t place[N];
+        if constexpr (!geometry::JOINED) {
 #pragma unroll
-        for (uint32_t i = 0; i < N; i++) {
-            place[i] = gathered_row<geometry>(shape, r + i) +
-                       ((low + (r + i) * (uint32_t)window.in_pitch) & 15) + part.left +
-                       col * geometry::SIZE;
+            for (uint32_t i = 0; i < N; i++) {
+                place[i] = gathered_row<geometry>(shape, r + i) +
+                           ((low + (r + i) * (uint32_t)window.in_pitch) & 15) + part.left +
+                           col * geometry::SIZE;
+            }
         }
 #pragma unroll 1
         for (uint32_t v = lane, on = 0; v < shape.step / N; v += geometry::LANES, on += next) {
             const uint32_t sector = r - v % 2 * N;
             if (sector >= part.first && sector + 2 * N <= part.end) {
-                const char *from = tile + on;
+                const char *from = tile + (geometry::JOINED ? 0 : on);
+                if constexpr (geometry::JOINED) {
+#pragma unroll
+                    for (uint32_t i = 0; i < N; i++) {
+                        place[i] = gathered_place<geometry>(shape, part, r + i) + part.left +
+                                   col * geometry::SIZE;
+                    }
+                }
                 char *to = row + r * geometry::SIZE;
 #pragma unroll 2
                 for (uint32_t c = col; c < window.cols; c += geometry::ALIKE) {
@@ -318,8 +385,15 @@ GM_DEVICE void gathered_tile_move(const permute_gathered &shape, const transpose
     const uint32_t cols =
         part.window.cols + (shape.columns < 0 || (shape.columns > 0 && !right) ? 1 : 0);
 
+    bool inside;
+    if constexpr (geometry::JOINED) {
+        inside = gathered_find_rows<geometry>(shape, walk, edge, row, cols, &part, tile);
+        tile += shape.tables;
+    } else {
+        inside = gathered_is_inside<geometry>(shape, part, edge, cols);
+    }
     gm_wait_for_previous();
-    if (gathered_is_inside<geometry>(shape, part, edge, cols)) {
+    if (inside) {
         gathered_load<geometry, true>(shape, part, edge, cols, tile);
     } else {
         gathered_load<geometry, false>(shape, part, edge, cols, tile);

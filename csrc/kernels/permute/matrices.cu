@@ -7,6 +7,7 @@
  *          sectors out where words begin anywhere. A block finds its matrix, and has a tile of it.
  *          See transpose's register_tile.h and aligned_tile.h.
  * Gathered bytes and halves whose rows begin anywhere: see gathered_tile.h.
+ * Joined   axes follow each other in rows of the result, which are as long as all of them.
  * Rotated  matrices have a negative pitch on one side, or on both.
  * Order    of tiles as in transpose: down a band of a column, which is along the rows of the
  *          result, then the next column; then other bands, and other matrices.
@@ -30,6 +31,8 @@ typedef register_tile<uint64_t, 32, 32, 256> vector_b64;     /* 64 x 64 */
 typedef register_tile<uint4, 32, 32, 256> vector_b128;       /* 32 x 32 */
 typedef gathered_tile<uint8_t, 8> gathered_b8;
 typedef gathered_tile<uint16_t, 16> gathered_b16;
+typedef gathered_tile<uint8_t, 8, true> gathered_b8_joined;
+typedef gathered_tile<uint16_t, 16, true> gathered_b16_joined;
 typedef aligned_tile<uint32_t, 16, 64, 256> shifted_b32;      /* 56 by 64 */
 typedef aligned_tile<uint32_t, 32, 32, 256> shifted_b32_tall; /* 120 by 32 */
 
@@ -208,4 +211,14 @@ GM_KERNEL_BOUNDED(permute_matrices_gathered_b8, permute_matrices_args, GATHERED_
 GM_KERNEL_BOUNDED(permute_matrices_gathered_b16, permute_matrices_args, GATHERED_THREADS, 5)
 {
     permute_gather<gathered_b16>(a);
+}
+
+GM_KERNEL_BOUNDED(permute_matrices_gathered_b8_joined, permute_matrices_args, GATHERED_THREADS, 4)
+{
+    permute_gather<gathered_b8_joined>(a);
+}
+
+GM_KERNEL_BOUNDED(permute_matrices_gathered_b16_joined, permute_matrices_args, GATHERED_THREADS, 4)
+{
+    permute_gather<gathered_b16_joined>(a);
 }

@@ -127,7 +127,14 @@ typedef struct permute_tiles_args {
 } permute_tiles_args;
 
 /* gathered: a tile of gathered_tile.h. */
-enum { GATHERED_THREADS = 256 };
+enum { GATHERED_THREADS = 256, PERMUTE_JOINED_DIMS = 4 };
+
+/* Axes that follow each other in the result without gaps, from the innermost on. */
+typedef struct permute_joined {
+    int ndim;
+    permute_divisor extent[PERMUTE_JOINED_DIMS];
+    int64_t from[PERMUTE_JOINED_DIMS];
+} permute_joined;
 
 typedef struct permute_gathered {
     uint32_t step;           /* rows from a tile to the next, whole sectors of the output, */
@@ -139,6 +146,8 @@ typedef struct permute_gathered {
     int chained;             /* the next row of the output is that of the matrix so much further, */
     int columns;             /* or of the column: 0, or 1 in either direction; */
     int64_t jump;            /* bytes from where another row would be to the first of that */
+    permute_joined joined;   /* axes along which rows are, if several, */
+    uint32_t tables;         /* and bytes of the tables of a tile's rows, or 0 */
 } permute_gathered;
 
 /* matrices: the same, with the tiles of the family transpose. */

@@ -59,11 +59,11 @@ static void cut(const permute_layout *layout, int closest, int64_t wide, int64_t
 }
 
 /* Long runs on both sides: of bytes fewer from a row, as a thread needs 16 of them. Two blocks have
- * room on a multiprocessor. */
+ * room on a multiprocessor, with tables and what the system reserves. */
 static void fit(const permute_layout *layout, int closest, const gm_device_properties *device,
                 permute_gathered *shape)
 {
-    enum { WIDE = 320, WIDE_OF_BYTES = 224, NARROW = 128, HIGH = 256, RESERVED = 1024 };
+    enum { WIDE = 320, WIDE_OF_BYTES = 224, NARROW = 128, HIGH = 256, RESERVED = 8 << 10 };
     const size_t room = (size_t)device->shared_per_multiprocessor / 2 - RESERVED;
     int64_t wide = layout->unit == 1 ? WIDE_OF_BYTES : WIDE;
     int64_t high = layout->extent[closest] * layout->unit < NARROW ? 2 * HIGH : HIGH;
@@ -113,8 +113,45 @@ double permute_gathered_time(const permute_layout *layout, int closest)
            (differ_of(layout, closest) % VECTOR == 0 ? SHARED_BANKS : 0);
 }
 
+permute_joined permute_join_rows(permute_layout *layout, int *closest)
+{
+    enum { MOST = 1 << 30 /* units: a thread divides numbers of 32 bits */ };
+    permute_joined joined = {.ndim = 1};
+    joined.extent[0] = permute_divisor_of(layout->extent[0]);
+    joined.from[0] = layout->from[0];
+    while (joined.ndim < PERMUTE_JOINED_DIMS && layout->ndim > 2 && *closest != 1 &&
+           layout->to[1] == layout->extent[0] * layout->unit &&
+           layout->extent[0] <= MOST / layout->extent[1]) {
+        joined.extent[joined.ndim] = permute_divisor_of(layout->extent[1]);
+        joined.from[joined.ndim] = layout->from[1];
+        joined.ndim++;
+        layout->extent[0] *= layout->extent[1];
+        layout->ndim--;
+        for (int d = 1; d < layout->ndim; d++) {
+            layout->extent[d] = layout->extent[d + 1];
+            layout->from[d] = layout->from[d + 1];
+            layout->to[d] = layout->to[d + 1];
+        }
+        --*closest;
+    }
+    return joined;
+}
+
+void permute_set_joined(permute_gathered *shape, const permute_joined *joined)
+{
+    enum { LINE = 128, ENTRIES = 16 /* of a table, and a gap */ };
+    if (joined->ndim > 0) {
+        const size_t rows = (size_t)shape->step + shape->halo;
+        const size_t bytes =
+            rows * sizeof(int64_t) + (rows + rows / ENTRIES + 1) * sizeof(uint32_t);
+        shape->joined = *joined;
+        shape->tables = (uint32_t)((bytes + LINE - 1) / LINE * LINE);
+        shape->chained = 0; /* matrices that followed each other are one */
+    }
+}
+
 size_t permute_gathered_bytes(const permute_gathered *shape, int unit)
 {
     const size_t rows = (size_t)shape->step + shape->halo;
-    return (rows * shape->vectors.by + rows * (size_t)unit / VECTOR + 1) * VECTOR;
+    return shape->tables + (rows * shape->vectors.by + rows * (size_t)unit / VECTOR + 1) * VECTOR;
 }

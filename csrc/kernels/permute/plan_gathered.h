@@ -8,6 +8,13 @@
 permute_gathered permute_plan_gathered(const permute_layout *layout, int closest,
                                        const gm_device_properties *device);
 
+/* Axes that follow the innermost one in the result without gaps become one with it, unless they are
+ * `closest`: what they were. */
+permute_joined permute_join_rows(permute_layout *layout, int *closest);
+
+/* Rows of a planned tile are along these. */
+void permute_set_joined(permute_gathered *shape, const permute_joined *joined);
+
 /* What these tiles take for narrow matrices, and where lanes share banks, beside what instances
  * say. */
 double permute_gathered_time(const permute_layout *layout, int closest);

@@ -59,6 +59,7 @@ typedef struct instance {
     bool whole;    /* rows are made of whole vectors on both sides */
     bool halo;     /* tiles overlap by up to a sector */
     bool gathered; /* they have the shape of plan_gathered.c */
+    bool joined;   /* axes that follow each other in rows of the result are one */
     double base, slope, ends, least;
 } instance;
 
@@ -68,9 +69,13 @@ static const instance instances[] = {
     {permute_row_matrices_vector_b8, 1, .whole = true, TIME(0.56, 0.13, 0, 1.06)},
     {permute_row_matrices_vector_b8_narrow, 1, .whole = true, TIME(0.62, 0.135, 0, 1.21)},
     {permute_row_matrices_gathered_b8, 1, .gathered = true, TIME(0.82, 0.25, 0.95, 1.06)},
+    {permute_row_matrices_gathered_b8_joined, 1, .gathered = true, .joined = true,
+     TIME(0.87, 0.25, 0.95, 1.06)},
     {permute_row_matrices_vector_b16, 2, .whole = true, TIME(0.72, 0.14, 0, 1.07)},
     {permute_row_matrices_vector_b16_small, 2, .whole = true, TIME(0.75, 0.14, 0, 1.09)},
     {permute_row_matrices_gathered_b16, 2, .gathered = true, TIME(1.06, 0.035, 0.53, 1.05)},
+    {permute_row_matrices_gathered_b16_joined, 2, .gathered = true, .joined = true,
+     TIME(1.09, 0.035, 0.53, 1.05)},
     {permute_row_matrices_vector_b32, 4, TIME(0.08, 0.32, 0, 1.06)},
     {permute_row_matrices_shifted_b32, 4, .halo = true, TIME(0.37, 0.42, 0.9, 1.07)},
     {permute_row_matrices_shifted_b32_tall, 4, .halo = true, TIME(0.32, 0.47, 0.15, 1.065)},
@@ -128,9 +133,14 @@ typedef struct tiling {
     double time;          /* a multiple of a copy's: see instance */
 } tiling;
 
-static tiling tiles_of(const gm_call *call, const instance *one, const permute_layout *layout,
+static tiling tiles_of(const gm_call *call, const instance *one, const permute_layout *whole,
                        int closest)
 {
+    permute_layout joined = *whole;
+    if (one->joined) {
+        (void)permute_join_rows(&joined, &closest);
+    }
+    const permute_layout *layout = &joined;
     gm_dim tile = gm_row(call, one->row)->tile;
     int64_t halo = one->halo ? GM_SECTOR / layout->unit - 1 : 0;
     double time = 0;
@@ -319,8 +329,14 @@ void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_pl
     permute_layout layout;
     permute_matrices_args *args = (permute_matrices_args *)plan->args;
     permute_fold_turned(call, PERMUTE_WIDEST, &layout);
-    const int closest = permute_closest_axis(&layout);
-    tiling tiles = tiles_of(call, instance_of(call, variant), &layout, closest);
+    int closest = permute_closest_axis(&layout);
+    const tiling tiles = tiles_of(call, instance_of(call, variant), &layout, closest);
+    const instance *one = instance_of(call, variant);
+    const permute_layout whole = layout;
+    permute_joined joined = {0};
+    if (one->joined) {
+        joined = permute_join_rows(&layout, &closest);
+    }
     *args = (permute_matrices_args){
         .walk =
             {
@@ -338,10 +354,11 @@ void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_pl
         .bands = permute_divisor_of(tiles.bands),
         .outer = permute_outer_axes(&layout, closest),
     };
-    permute_memory(&layout, &args->begin, &args->end);
+    permute_memory(&whole, &args->begin, &args->end);
     plan->args_size = sizeof *args;
-    if (instance_of(call, variant)->gathered) {
+    if (one->gathered) {
         args->gathered = permute_plan_gathered(&layout, closest, call->device);
+        permute_set_joined(&args->gathered, &joined);
         plan->shared_bytes = permute_gathered_bytes(&args->gathered, layout.unit);
     }
     fill_grid(&tiles, plan, args);
