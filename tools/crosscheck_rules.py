@@ -184,6 +184,12 @@ def _without_some_warps(sides: Sides) -> bool:
     return ours - theirs == sectors - counted in range(16, 8 * 16, 16)
 
 
+def _in_other_steps(sides: Sides) -> bool:
+    """Whether there are up to a fifth more requests, with as many sectors within a fifth."""
+    (ours, theirs), (sectors, counted) = sides.both("requests"), sides.both("sectors")
+    return ours <= theirs <= 1.2 * ours and 0.8 * sectors <= counted <= 1.2 * sectors
+
+
 def _pieces(sides: Sides) -> bool:
     """Whether there are up to a sixth more sectors in the same requests."""
     ours, theirs = sides.both("sectors")
@@ -363,6 +369,13 @@ RULES = (
         "of vectors that are copied asynchronously (LDGSTS.128) the counter reads, for each eight "
         "lanes, the pieces of 32 bytes of shared memory that they fill: where a row of them begins "
         "in the middle of one, one more than sectors",
+    ),
+    Rule(
+        "permute-matrices:gathered_.*, .*",
+        "load_(requests|sectors)(_per_request)?",
+        _in_other_steps,
+        "lanes leave out vectors beyond the end of their rows: the hardware has a request for each "
+        "step of the loop, the simulator joins the lanes' nth copies, which may be of other steps",
     ),
     Rule(
         "matmul-narrow:.*",

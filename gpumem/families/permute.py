@@ -171,10 +171,10 @@ def permute(
         shifted_b32 for matrices that are narrower than its tiles
     ``matrices:gathered_b8``
         elements of 1 byte, rows that begin anywhere: gathered from shared memory
-    ``matrices:gathered_b8_joined``
-        gathered_b8 where several axes follow each other in rows of the result
     ``matrices:gathered_b16``
         elements of 2 bytes, rows that begin anywhere: gathered from shared memory
+    ``matrices:gathered_b8_joined``
+        gathered_b8 where several axes follow each other in rows of the result
     ``matrices:gathered_b16_joined``
         gathered_b16 where several axes follow each other in rows of the result
     ``pixels``
