@@ -115,13 +115,12 @@ double permute_gathered_time(const permute_layout *layout, int closest)
 
 permute_joined permute_join_rows(permute_layout *layout, int *closest)
 {
-    enum { MOST = 1 << 30 /* units: a thread divides numbers of 32 bits */ };
     permute_joined joined = {.ndim = 1};
     joined.extent[0] = permute_divisor_of(layout->extent[0]);
     joined.from[0] = layout->from[0];
     while (joined.ndim < PERMUTE_JOINED_DIMS && layout->ndim > 2 && *closest != 1 &&
            layout->to[1] == layout->extent[0] * layout->unit &&
-           layout->extent[0] <= MOST / layout->extent[1]) {
+           layout->extent[0] <= PERMUTE_JOINED_MOST / layout->extent[1]) {
         joined.extent[joined.ndim] = permute_divisor_of(layout->extent[1]);
         joined.from[joined.ndim] = layout->from[1];
         joined.ndim++;

@@ -8,6 +8,8 @@
 permute_gathered permute_plan_gathered(const permute_layout *layout, int closest,
                                        const gm_device_properties *device);
 
+enum { PERMUTE_JOINED_MOST = 1 << 30 /* units of a row: threads divide numbers of 32 bits */ };
+
 /* Axes that follow the innermost one in the result without gaps become one with it, unless they are
  * `closest`: what they were. */
 permute_joined permute_join_rows(permute_layout *layout, int *closest);

@@ -156,6 +156,9 @@ static tiling tiles_of(const gm_call *call, const instance *one, const permute_l
     };
     tiles.bands = permute_divide_up(tiles.down, BAND);
     tiles.all = permute_divide_up(tiles.down, tiles.bands) * tiles.bands;
+    if (one->joined && layout->extent[0] > PERMUTE_JOINED_MOST) {
+        tiles.all = 0;
+    }
     for (int d = 1; d < layout->ndim && tiles.all > 0; d++) {
         int64_t here = d == closest ? tiles.across : layout->extent[d];
         tiles.all = here > INT32_MAX / tiles.all ? 0 : tiles.all * here;
