@@ -62,7 +62,7 @@ typedef struct gathered_part {
     uint32_t left;           /* bytes from that to the tile's, */
     int64_t col;             /* which is this one of the matrix */
     const int64_t *offsets;  /* JOINED: rows from `in` on, in bytes, */
-    const uint32_t *places;  /* and in shared memory: see gathered_place_of */
+    const uint32_t *places;  /* and in shared memory: see gathered_find_rows */
 } gathered_part;
 
 /* ---- places in shared memory ----------------------------------------------------------------- */
