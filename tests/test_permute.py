@@ -462,7 +462,7 @@ def test_axes_of_any_sequence(rng):
         # The caches have the rest of each sector until it is read, or have not.
         ("f4", (8, 64, 3), (0, 2, 1), "words"),
         ("f2", (99, 1000, 9), (0, 2, 1), "runs"),
-        ("f2", (99, 1000, 9), (2, 1, 0), "packed"),
+        ("f2", (99, 1000, 9), (2, 1, 0), "joined"),
         ("f4", (64, 64, 64), (2, 1, 0), "matrices"),
         ("f4", (16, 40, 32, 20), (3, 1, 2, 0), "packed"),
         ("f4", (8, 1, 64), (1, 0, 2), "contiguous"),

@@ -50,49 +50,6 @@ def test_any_rows_and_columns(dtype, backend, rng, data):
     np.testing.assert_array_equal(out.to_host(), poison)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(data=st.data())
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_rows_along_several_axes(dtype, backend, rng, data):
-    """Any order of the axes, cut out of a larger array, at any place of a sector."""
-    dims = data.draw(st.integers(3, 5))
-    sides = st.sampled_from([2, 3, 5, 8, 16, 17, 33, 40, 64, 131])
-    shape = [data.draw(sides) for _ in range(dims)]
-    while np.prod(shape) > 2**17:
-        shape[int(np.argmax(shape))] = 3
-    axes = data.draw(st.permutations(range(dims)))
-    whole = [side + data.draw(st.sampled_from([0, 0, 0, 1])) for side in shape]
-    dtype, inner = np.dtype(dtype), tuple(slice(side) for side in shape)
-    offset, out_offset = data.draw(st.integers(0, 20)), data.draw(st.integers(0, 20))
-    memory = rng.integers(0, 256, (np.prod(whole) + offset) * dtype.itemsize, dtype=np.uint8)
-    size = (np.prod(shape) + out_offset + 20) * dtype.itemsize
-    poison = rng.integers(0, 256, size, dtype=np.uint8)
-
-    def view(bytes_):
-        return bytes_.view(dtype)[offset:].reshape(whole)[inner]
-
-    def result(bytes_):
-        array = bytes_.view(dtype)[out_offset : out_offset + np.prod(shape)]
-        return array.reshape([shape[axis] for axis in axes])
-
-    there, out = (gm.to_device(m, backend=backend) for m in (memory, poison))
-    variant = f"matrices:{DTYPES[dtype.str[1:]]}_joined"
-    try:
-        gm.permute(view(there), axes, out=result(out), variant=variant)
-    except ValueError as error:
-        assert "units of" in str(error) or "no axis" in str(error)
-        return
-    result(poison)[...] = view(memory).transpose(axes)
-    np.testing.assert_array_equal(out.to_host(), poison)
-
-
-def test_joined_rows_are_stored_by_sectors():
-    """Rows of 66 bytes that follow each other along an axis are as long as all of them."""
-    a = gm.to_device(np.ones((66, 40, 11, 97), "u1"), backend="sim")
-    counted = gm.traffic("permute", a, axes=(2, 3, 1, 0), variant="matrices:gathered_b8_joined")
-    assert counted.stores.sectors * 32 < 1.02 * a.nbytes
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     ("shape", "axes"),

@@ -18,8 +18,6 @@ TILES = {  # columns and rows
     "vector_b128": (32, 32),
     "gathered_b8": (320, 256),  # some 224 of a row
     "gathered_b16": (240, 128),
-    "gathered_b8_joined": (320, 256),
-    "gathered_b16_joined": (240, 128),
     "shifted_b32": (64, 56),
     "shifted_b32_tall": (32, 120),
 }

@@ -19,20 +19,23 @@ FLIPS = {
     "both": np.s_[::-1, ::-1],
 }
 INSTANCES = [
-    ("u1", 16, "vector_b8"),
-    ("u1", 16, "vector_b8_narrow"),
-    ("u1", 1, "gathered_b8"),
-    ("u1", 1, "gathered_b8_joined"),
-    ("u2", 16, "vector_b16"),
-    ("u2", 16, "vector_b16_small"),
-    ("u2", 1, "gathered_b16"),
-    ("u2", 1, "gathered_b16_joined"),
-    ("f4", 1, "vector_b32"),
-    ("f4", 16, "vector_b32"),
-    ("f4", 1, "shifted_b32"),
-    ("f4", 1, "shifted_b32_tall"),
-    ("f8", 1, "vector_b64"),
-    ("c16", 1, "vector_b128"),
+    ("u1", 16, "matrices:vector_b8"),
+    ("u1", 16, "matrices:vector_b8_narrow"),
+    ("u1", 1, "matrices:gathered_b8"),
+    ("u2", 16, "matrices:vector_b16"),
+    ("u2", 16, "matrices:vector_b16_small"),
+    ("u2", 1, "matrices:gathered_b16"),
+    ("f4", 1, "matrices:vector_b32"),
+    ("f4", 16, "matrices:vector_b32"),
+    ("f4", 1, "matrices:shifted_b32"),
+    ("f4", 1, "matrices:shifted_b32_tall"),
+    ("f8", 1, "matrices:vector_b64"),
+    ("c16", 1, "matrices:vector_b128"),
+    ("u1", 1, "joined:b8"),
+    ("u2", 1, "joined:b16"),
+    ("f4", 1, "joined:b32"),
+    ("f8", 1, "joined:b64"),
+    ("c16", 1, "joined:b128"),
 ]
 
 
@@ -44,7 +47,7 @@ def test_rotated_matrices(dtype, whole, instance, flip, backend, rng):
     a = np.frombuffer(rng.bytes(rows * cols * np.dtype(dtype).itemsize), dtype)
     a = a.reshape(rows, cols)
     x = gm.to_device(a, backend=backend)[FLIPS[flip]]
-    got = gm.permute(x, (1, 0), variant=f"matrices:{instance}")
+    got = gm.permute(x, (1, 0), variant=instance)
     assert got.to_host().tobytes() == a[FLIPS[flip]].T.tobytes()
 
 

@@ -371,7 +371,7 @@ RULES = (
         "in the middle of one, one more than sectors",
     ),
     Rule(
-        "permute-matrices:gathered_.*, .*",
+        "permute-(matrices:gathered_.*|joined:.*), .*",
         "load_(requests|sectors)(_per_request)?",
         _in_other_steps,
         "lanes leave out vectors beyond the end of their rows: the hardware has a request for each "

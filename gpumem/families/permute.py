@@ -173,10 +173,18 @@ def permute(
         elements of 1 byte, rows that begin anywhere: gathered from shared memory
     ``matrices:gathered_b16``
         elements of 2 bytes, rows that begin anywhere: gathered from shared memory
-    ``matrices:gathered_b8_joined``
-        gathered_b8 where several axes follow each other in rows of the result
-    ``matrices:gathered_b16_joined``
-        gathered_b16 where several axes follow each other in rows of the result
+    ``joined``
+        rows along several axes of the result, columns along several of a
+    ``joined:b8``
+        units of 1 byte
+    ``joined:b16``
+        units of 2 bytes
+    ``joined:b32``
+        units of 4 bytes
+    ``joined:b64``
+        units of 8 bytes
+    ``joined:b128``
+        units of 16 bytes
     ``pixels``
         2 to 4 channels, to planes or back: elements change places in registers
     ``pixels:b8``

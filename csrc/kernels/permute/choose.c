@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "backend/backend.h"
+#include "permute/plan_joined.h"
 #include "permute/plan_layout.h"
 #include "permute/plan_matrices.h"
 #include "permute/plan_packed.h"
@@ -480,6 +481,8 @@ const gm_variant *permute_choose(const gm_call *call)
              time_of_tiles(&layout, call, permute_closest_axis(&layout)));
     consider(&best, call, whole ? permute_row_matrices : permute_row_units,
              permute_matrices_time(&layout, call));
+    consider(&best, call, whole ? permute_row_joined : permute_row_units,
+             permute_joined_time(&layout, call));
     if (best.time > least_of_packed(&layout)) {
         consider(&best, call, permute_row_packed, time_of_packed(&layout, call));
     }

@@ -19,8 +19,6 @@
  *         eight neighbouring vectors read from different vectors of the banks; lanes of other
  *         columns read other words of them, where the columns are 2^apart from each other. See
  *         plan_gathered.c.
- * joined  rows are along several axes that follow each other in the output: tables say where each
- *         is, and a thread looks up its N places for each vector of a row.
  * ends    A tile stores whole sectors, the first of each row is the one that begins in its rows
  *         (HALO of them are the tile's before, as in transpose's aligned_tile.h). The sector in
  *         which a row of the output ends and the next one begins is stored by the tile that has the
@@ -30,15 +28,15 @@
 #ifndef GPUMEM_PERMUTE_GATHERED_TILE_H
 #define GPUMEM_PERMUTE_GATHERED_TILE_H
 
+#include "gather.h"
 #include "lines.h"
 #include "permute.h"
 #include "transpose/aligned_tile.h"
 
 /* Units of a type. So many lanes store neighbouring vectors, and others those of other columns. */
-template <typename type, int lanes, bool joined = false> struct gathered_tile {
+template <typename type, int lanes> struct gathered_tile {
     typedef type unit;
     enum {
-        JOINED = joined, /* rows are along several axes */
         SIZE = sizeof(unit),
         N = 16 / SIZE,                   /* units of a vector, rows of a lane */
         ALIKE = TRANSPOSE_SECTOR / SIZE, /* columns from one to the next that begins alike */
@@ -61,8 +59,6 @@ typedef struct gathered_part {
     const char *in;          /* the first column that is loaded: the tile's, or the one before; */
     uint32_t left;           /* bytes from that to the tile's, */
     int64_t col;             /* which is this one of the matrix */
-    const int64_t *offsets;  /* JOINED: rows from `in` on, in bytes, */
-    const uint32_t *places;  /* and in shared memory: see gathered_find_rows */
 } gathered_part;
 
 /* ---- places in shared memory ----------------------------------------------------------------- */
@@ -81,22 +77,12 @@ GM_DEVICE uint32_t gathered_over(const permute_gathered &shape, const gathered_p
     return ((uint32_t)(uintptr_t)part.in + r * (uint32_t)part.window.in_pitch + jump) & 15;
 }
 
-/* Tables have a gap behind every 16 rows: lanes that are as far apart read different banks. */
-GM_DEVICE uint32_t gathered_entry(uint32_t r)
-{
-    return r + r / 16;
-}
-
 /* Where row r of the tile begins in shared memory. */
 template <typename geometry>
 GM_DEVICE uint32_t gathered_place(const permute_gathered &shape, const gathered_part &part,
                                   uint32_t r)
 {
-    if constexpr (geometry::JOINED) {
-        return part.places[gathered_entry(r)];
-    } else {
-        return gathered_row<geometry>(shape, r) + gathered_over(shape, part, r);
-    }
+    return gathered_row<geometry>(shape, r) + gathered_over(shape, part, r);
 }
 
 /* A unit; rows behind the matrix are the next one's, or those of the next column. */
@@ -113,17 +99,6 @@ GM_DEVICE typename geometry::unit gathered_unit(const permute_gathered &shape,
 
 /* ---- load ------------------------------------------------------------------------------------ */
 
-/* What of a vector is in the input's memory. */
-GM_DEVICE void gathered_load_bytes(const transpose_edge &edge, const char *from, char *to)
-{
-#pragma unroll 1
-    for (int i = 0; i < 16; i++) {
-        if (from + i >= edge.begin && from + i < edge.end) {
-            to[i] = from[i];
-        }
-    }
-}
-
 template <typename geometry, bool INSIDE>
 GM_DEVICE void gathered_load(const permute_gathered &shape, const gathered_part &part,
                              const transpose_edge &edge, uint32_t cols, char *tile)
@@ -133,12 +108,7 @@ GM_DEVICE void gathered_load(const permute_gathered &shape, const gathered_part 
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < all; i += GATHERED_THREADS) {
         const uint32_t r = permute_divide(i, shape.vectors), v = i - r * shape.vectors.by;
-        const char *row = part.in;
-        if constexpr (geometry::JOINED) {
-            row += part.offsets[r];
-        } else {
-            row += r * window.in_pitch + (r >= part.end ? shape.jump : 0);
-        }
+        const char *row = part.in + r * window.in_pitch + (r >= part.end ? shape.jump : 0);
         const uint32_t over = (uint32_t)(uintptr_t)row & 15;
         if (r >= part.first && v * 16 < over + bytes) {
             const char *from = row - over + v * 16;
@@ -146,7 +116,7 @@ GM_DEVICE void gathered_load(const permute_gathered &shape, const gathered_part 
             if (INSIDE || (from >= edge.begin && from + 16 <= edge.end)) {
                 gm_copy_async_kept_line(to, from);
             } else {
-                gathered_load_bytes(edge, from, to);
+                permute_load_bytes(edge.begin, edge.end, from, to);
             }
         }
     }
@@ -171,72 +141,7 @@ GM_DEVICE bool gathered_is_inside(const permute_gathered &shape, const gathered_
            part.in + high + cols * geometry::SIZE + 15 <= edge.end;
 }
 
-/* Rows along several axes: tables of where they are, for a tile whose first one is `row`. As above,
- * all threads say whether their vectors are in the input's memory. */
-template <typename geometry>
-GM_DEVICE bool gathered_find_rows(const permute_gathered &shape, const transpose_args &walk,
-                                  const transpose_edge &edge, int64_t row, uint32_t cols,
-                                  gathered_part *part, char *tables)
-{
-    const permute_joined &joined = shape.joined;
-    int64_t *offsets = (int64_t *)tables;
-    uint32_t *places = (uint32_t *)(offsets + shape.step + shape.halo);
-    bool inside = true;
-    part->in -= row * walk.pitch;
-    for (uint32_t r = part->first + threadIdx.x; r < part->window.rows; r += GATHERED_THREADS) {
-        uint32_t rest = (uint32_t)(row + r) - (r >= part->end ? (uint32_t)walk.rows : 0);
-        int64_t offset = 0;
-        for (int d = 0; d < joined.ndim - 1; d++) {
-            offset += permute_take(&rest, joined.extent[d]) * joined.from[d];
-        }
-        offset += rest * joined.from[joined.ndim - 1];
-        const char *at = part->in + offset;
-        offsets[r] = offset;
-        places[gathered_entry(r)] =
-            gathered_row<geometry>(shape, r) + ((uint32_t)(uintptr_t)at & 15);
-        inside = inside && at - 15 >= edge.begin && at + cols * geometry::SIZE + 15 <= edge.end;
-    }
-    part->offsets = offsets;
-    part->places = places;
-    return __syncthreads_and(inside) != 0;
-}
-
 /* ---- store ----------------------------------------------------------------------------------- */
-
-/* A vector from N places. */
-GM_DEVICE uint4 gathered_vector(const char *tile, const uint32_t (&at)[16])
-{
-    uint32_t words[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        uint32_t unit[4];
-#pragma unroll
-        for (int j = 0; j < 4; j++) {
-            unit[j] = *(const uint8_t *)(tile + at[4 * i + j]);
-        }
-        words[i] = __byte_perm(__byte_perm(unit[0], unit[1], 0x0040),
-                               __byte_perm(unit[2], unit[3], 0x0040), 0x5410);
-    }
-    return make_uint4(words[0], words[1], words[2], words[3]);
-}
-
-GM_DEVICE uint4 gathered_vector(const char *tile, const uint32_t (&at)[8])
-{
-    uint32_t words[4];
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const uint32_t low = *(const uint16_t *)(tile + at[2 * i]);
-        const uint32_t high = *(const uint16_t *)(tile + at[2 * i + 1]);
-        words[i] = __byte_perm(low, high, 0x5410);
-    }
-    return make_uint4(words[0], words[1], words[2], words[3]);
-}
-
-/* Row of the tile with which the first sector begins in a row of the output. */
-template <typename geometry> GM_DEVICE uint32_t gathered_begin(const char *row)
-{
-    return (0u - (uint32_t)(uintptr_t)row) % TRANSPOSE_SECTOR / geometry::SIZE;
-}
 
 /* Sectors of which the matrix has all. */
 template <typename geometry>
@@ -256,32 +161,24 @@ GM_DEVICE void gathered_store(const permute_gathered &shape, const gathered_part
         const uint32_t col = (set >> shape.apart << (shape.apart + geometry::LOG_BESIDE)) +
                              (set & ((1u << shape.apart) - 1)) + (beside << shape.apart);
         char *row = window.out + col * window.out_pitch;
-        uint32_t r = gathered_begin<geometry>(row) + N * lane; /* the thread's first */
+        uint32_t r =
+            permute_to_sector<typename geometry::unit>(row) + N * lane; /* the thread's first */
         uint32_t place[N];
-        if constexpr (!geometry::JOINED) {
 #pragma unroll
-            for (uint32_t i = 0; i < N; i++) {
-                place[i] = gathered_row<geometry>(shape, r + i) +
-                           ((low + (r + i) * (uint32_t)window.in_pitch) & 15) + part.left +
-                           col * geometry::SIZE;
-            }
+        for (uint32_t i = 0; i < N; i++) {
+            place[i] = gathered_row<geometry>(shape, r + i) +
+                       ((low + (r + i) * (uint32_t)window.in_pitch) & 15) + part.left +
+                       col * geometry::SIZE;
         }
 #pragma unroll 1
         for (uint32_t v = lane, on = 0; v < shape.step / N; v += geometry::LANES, on += next) {
             const uint32_t sector = r - v % 2 * N;
             if (sector >= part.first && sector + 2 * N <= part.end) {
-                const char *from = tile + (geometry::JOINED ? 0 : on);
-                if constexpr (geometry::JOINED) {
-#pragma unroll
-                    for (uint32_t i = 0; i < N; i++) {
-                        place[i] = gathered_place<geometry>(shape, part, r + i) + part.left +
-                                   col * geometry::SIZE;
-                    }
-                }
+                const char *from = tile + on;
                 char *to = row + r * geometry::SIZE;
 #pragma unroll 2
                 for (uint32_t c = col; c < window.cols; c += geometry::ALIKE) {
-                    *(uint4 *)to = gathered_vector(from, place);
+                    *(uint4 *)to = permute_gather(from, place);
                     from += BEHIND;
                     to += across;
                 }
@@ -300,7 +197,8 @@ GM_DEVICE void gathered_store_joined(const permute_gathered &shape, const gather
     enum { N = geometry::N, SECTOR = 2 * N };
     for (uint32_t c = from + threadIdx.x / 2; c < to; c += GATHERED_THREADS / 2) {
         char *row = part.window.out + c * part.window.out_pitch;
-        const uint32_t own = gathered_begin<geometry>(row), over = (part.end - own) % SECTOR;
+        const uint32_t own = permute_to_sector<typename geometry::unit>(row),
+                       over = (part.end - own) % SECTOR;
         const uint32_t r = part.end - over + threadIdx.x % 2 * N;
         if (over > 0 && part.end > own && part.end - over < own + shape.step) {
             typename geometry::unit units[N];
@@ -325,7 +223,7 @@ GM_DEVICE void gathered_store_end(const permute_gathered &shape, const gathered_
     const uint32_t i = threadIdx.x % SECTOR;
     for (uint32_t c = from + threadIdx.x / SECTOR; c < to; c += GATHERED_THREADS / SECTOR) {
         char *row = part.window.out + c * part.window.out_pitch;
-        const uint32_t own = gathered_begin<geometry>(row);
+        const uint32_t own = permute_to_sector<typename geometry::unit>(row);
         const uint32_t head = part.first + (own - part.first) % SECTOR; /* its first whole sector */
         const uint32_t tail = part.end - (part.end - own) % SECTOR;     /* behind its last one */
         const bool ends = part.end > own && tail >= max(own, head) && tail < own + shape.step;
@@ -385,15 +283,8 @@ GM_DEVICE void gathered_tile_move(const permute_gathered &shape, const transpose
     const uint32_t cols =
         part.window.cols + (shape.columns < 0 || (shape.columns > 0 && !right) ? 1 : 0);
 
-    bool inside;
-    if constexpr (geometry::JOINED) {
-        inside = gathered_find_rows<geometry>(shape, walk, edge, row, cols, &part, tile);
-        tile += shape.tables;
-    } else {
-        inside = gathered_is_inside<geometry>(shape, part, edge, cols);
-    }
     gm_wait_for_previous();
-    if (inside) {
+    if (gathered_is_inside<geometry>(shape, part, edge, cols)) {
         gathered_load<geometry, true>(shape, part, edge, cols, tile);
     } else {
         gathered_load<geometry, false>(shape, part, edge, cols, tile);

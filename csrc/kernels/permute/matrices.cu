@@ -7,7 +7,6 @@
  *          sectors out where words begin anywhere. A block finds its matrix, and has a tile of it.
  *          See transpose's register_tile.h and aligned_tile.h.
  * Gathered bytes and halves whose rows begin anywhere: see gathered_tile.h.
- * Joined   axes follow each other in rows of the result, which are as long as all of them.
  * Rotated  matrices have a negative pitch on one side, or on both.
  * Order    of tiles as in transpose: down a band of a column, which is along the rows of the
  *          result, then the next column; then other bands, and other matrices.
@@ -31,8 +30,6 @@ typedef register_tile<uint64_t, 32, 32, 256> vector_b64;     /* 64 x 64 */
 typedef register_tile<uint4, 32, 32, 256> vector_b128;       /* 32 x 32 */
 typedef gathered_tile<uint8_t, 8> gathered_b8;
 typedef gathered_tile<uint16_t, 16> gathered_b16;
-typedef gathered_tile<uint8_t, 8, true> gathered_b8_joined;
-typedef gathered_tile<uint16_t, 16, true> gathered_b16_joined;
 typedef aligned_tile<uint32_t, 16, 64, 256> shifted_b32;      /* 56 by 64 */
 typedef aligned_tile<uint32_t, 32, 32, 256> shifted_b32_tall; /* 120 by 32 */
 
@@ -43,40 +40,18 @@ struct permute_matrix {
     uint32_t index; /* of the matrix */
 };
 
-/*
- * The tile of a block; none if its y is not below the matrix's tiles_y. Blocks start in the order
- * of x, then y, then z of the grid:
- *
- *     x  down a band of a column of tiles
- *     y  columns of tiles of a matrix
- *     z  bands of a matrix, then matrices
- *
- * Threads divide for bands only where there are several, and for no axis of the matrices if there
- * is just one. Where y or z cannot count so many, they count columns of all bands and matrices
- * together, `columns` of them: one more division, and the last blocks have nothing to do.
- */
+/* Threads divide for no axis of the matrices if there is just one. */
 GM_DEVICE permute_matrix permute_matrix_of(const permute_matrices_args &a)
 {
+    const permute_spot spot = permute_spot_of(a.grid);
     permute_matrix matrix;
-    uint32_t index = blockIdx.z; /* of the band and the matrix */
-    matrix.at.x = blockIdx.y;
-    matrix.at.y = blockIdx.x;
+    matrix.at.x = spot.x;
+    matrix.at.y = spot.y;
+    matrix.index = spot.index;
     matrix.walk = a.walk;
     matrix.edge.begin = a.begin;
     matrix.edge.end = a.end;
-    if (a.columns > 0) {
-        index = blockIdx.z * gridDim.y + blockIdx.y;
-        if (index >= a.columns) {
-            matrix.at.y = (uint32_t)a.walk.tiles_y;
-            return matrix;
-        }
-        matrix.at.x = permute_take(&index, a.tiles_x);
-    }
-    if (a.bands.by > 1) {
-        matrix.at.y += permute_take(&index, a.bands) * gridDim.x;
-    }
-    matrix.index = index;
-    permute_move_to(a.outer, index, &matrix.walk.in, &matrix.walk.out);
+    permute_move_to(a.grid.outer, spot.index, &matrix.walk.in, &matrix.walk.out);
     return matrix;
 }
 
@@ -193,8 +168,8 @@ template <typename geometry> GM_DEVICE void permute_gather(const permute_matrice
         bool before = false, behind = false;
         if (a.gathered.chained != 0) {
             uint32_t rest = matrix.index;
-            const uint32_t at = permute_take(&rest, a.outer.extent[0]);
-            const bool low = at > 0, high = at + 1 < a.outer.extent[0].by;
+            const uint32_t at = permute_take(&rest, a.grid.outer.extent[0]);
+            const bool low = at > 0, high = at + 1 < a.grid.outer.extent[0].by;
             before = a.gathered.chained > 0 ? low : high;
             behind = a.gathered.chained > 0 ? high : low;
         }
@@ -211,14 +186,4 @@ GM_KERNEL_BOUNDED(permute_matrices_gathered_b8, permute_matrices_args, GATHERED_
 GM_KERNEL_BOUNDED(permute_matrices_gathered_b16, permute_matrices_args, GATHERED_THREADS, 5)
 {
     permute_gather<gathered_b16>(a);
-}
-
-GM_KERNEL_BOUNDED(permute_matrices_gathered_b8_joined, permute_matrices_args, GATHERED_THREADS, 4)
-{
-    permute_gather<gathered_b8_joined>(a);
-}
-
-GM_KERNEL_BOUNDED(permute_matrices_gathered_b16_joined, permute_matrices_args, GATHERED_THREADS, 4)
-{
-    permute_gather<gathered_b16_joined>(a);
 }

@@ -8,6 +8,7 @@
 #include "permute/axes.h"
 #include "permute/choose.h"
 #include "permute/launches.h"
+#include "permute/plan_joined.h"
 #include "permute/plan_layout.h"
 #include "permute/plan_matrices.h"
 #include "permute/plan_packed.h"
@@ -22,6 +23,7 @@ static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *c
 static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_call *call);
 static int permute_pick_packed(const gm_call *call);
+static gm_status launch_runs(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status launch_words(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status launch_shifted(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status launch_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan);
@@ -188,6 +190,18 @@ static bool is_near(const permute_layout *layout)
     return reach <= INT32_MAX;
 }
 
+static const gm_variant *kernel_of_runs(const permute_runs_args *args)
+{
+    if (args->is_near) {
+        switch (args->unit) {
+        case 4: return &part_runs_near_b32;
+        case 8: return &part_runs_near_b64;
+        case 16: return &part_runs_near_b128;
+        }
+    }
+    return &variants[permute_row_runs];
+}
+
 static void plan_runs(const gm_call *call, gm_plan *plan)
 {
     permute_layout layout;
@@ -210,9 +224,18 @@ static void plan_runs(const gm_call *call, gm_plan *plan)
         args->from[d] = layout.from[d];
     }
     plan->args_size = sizeof *args;
+    const gm_variant *kernel = kernel_of_runs(args);
     /* Half as many units of 16 bytes per thread: small arrays need the blocks. */
-    int64_t units = layout.unit == 16 ? 2 * layout.units : layout.units;
-    plan->grid.x = gm_grid_blocks(&variants[permute_row_runs], call, units, 0);
+    const bool halved = layout.unit == 16 && kernel == &variants[permute_row_runs];
+    plan->block = kernel->block;
+    plan->grid.x = gm_grid_blocks(kernel, call, halved ? 2 * layout.units : layout.units, 0);
+}
+
+static gm_status launch_runs(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    (void)variant;
+    return call->backend->launch(kernel_of_runs((const permute_runs_args *)plan->args), plan,
+                                 call->stream);
 }
 
 static void plan_words(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -354,9 +377,10 @@ static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm
     case permute_row_units:
         plan->grid.x = 1; /* something to do, if not by a kernel of our own */
         break;
-    default: /* an instance of one of the two */
-        (variant->row == &variants[permute_row_pixels]
-             ? permute_plan_row_pixels
+    default: /* an instance of one of the three */
+        (variant->row == &variants[permute_row_pixels] ? permute_plan_row_pixels
+         : variant->row == &variants[permute_row_joined]
+             ? permute_plan_joined
              : permute_plan_matrices)(variant, call, plan);
     }
     return GM_OK;

@@ -126,15 +126,16 @@ typedef struct permute_tiles_args {
     permute_outer outer;
 } permute_tiles_args;
 
-/* gathered: a tile of gathered_tile.h. */
-enum { GATHERED_THREADS = 256, PERMUTE_JOINED_DIMS = 4 };
+/* Tiles of matrices, one for a block: see permute_spot_of. */
+typedef struct permute_grid {
+    permute_divisor tiles_x, bands; /* of a matrix */
+    uint32_t tiles_y;
+    uint32_t columns; /* of tiles, of all bands and matrices; 0: y and z of the grid count them */
+    permute_outer outer;
+} permute_grid;
 
-/* Axes that follow each other in the result without gaps, from the innermost on. */
-typedef struct permute_joined {
-    int ndim;
-    permute_divisor extent[PERMUTE_JOINED_DIMS];
-    int64_t from[PERMUTE_JOINED_DIMS];
-} permute_joined;
+/* gathered: a tile of gathered_tile.h. */
+enum { GATHERED_THREADS = 256 };
 
 typedef struct permute_gathered {
     uint32_t step;           /* rows from a tile to the next, whole sectors of the output, */
@@ -146,19 +147,46 @@ typedef struct permute_gathered {
     int chained;             /* the next row of the output is that of the matrix so much further, */
     int columns;             /* or of the column: 0, or 1 in either direction; */
     int64_t jump;            /* bytes from where another row would be to the first of that */
-    permute_joined joined;   /* axes along which rows are, if several, */
-    uint32_t tables;         /* and bytes of the tables of a tile's rows, or 0 */
 } permute_gathered;
 
 /* matrices: the same, with the tiles of the family transpose. */
 typedef struct permute_matrices_args {
-    transpose_args walk;            /* the first matrix */
-    const char *begin, *end;        /* the memory of all */
-    permute_divisor tiles_x, bands; /* of a matrix */
-    uint32_t columns; /* of tiles, of all bands and matrices; 0: see permute_matrix_of */
-    permute_outer outer;
+    transpose_args walk;     /* the first matrix */
+    const char *begin, *end; /* the memory of all */
+    permute_grid grid;
     permute_gathered gathered;
 } permute_matrices_args;
+
+/* joined: a tile of joined_tile.h, whose rows and columns are along several axes each. */
+enum { JOINED_THREADS = 256, JOINED_LANES = 8, JOINED_DIMS = 4 };
+
+/* From the innermost on. */
+typedef struct permute_joined_side {
+    int ndim;
+    permute_divisor extent[JOINED_DIMS];
+    int64_t stride[JOINED_DIMS]; /* bytes: of rows in the input, of columns in the result */
+} permute_joined_side;
+
+typedef struct permute_joined_args {
+    const char *in;
+    char *out;
+    const char *begin, *end; /* the input's memory */
+    permute_grid grid;
+    permute_joined_side row, col;
+    uint32_t rows, cols;     /* of a matrix */
+    uint32_t step;           /* rows from a tile to the next, whole sectors of the result, */
+    uint32_t halo;           /* and rows that a tile has of the one before */
+    uint32_t width;          /* columns of a tile */
+    permute_divisor vectors; /* of a row in shared memory */
+    uint32_t apart;          /* columns that a warp stores together are 2^apart from each other */
+    uint32_t tables;         /* bytes */
+    bool turned;             /* and would read the same banks in the same order */
+    bool uneven;             /* columns of the result are not made of whole sectors */
+    bool next_is_column; /* what is behind a column in the result is another one of the matrix, */
+    int next;            /* or that of another matrix: 0, or 1 in either direction along an axis */
+    permute_divisor next_inner, next_extent; /* with so many of them before it */
+    int64_t jump; /* bytes in the input from where a column begins to where that one does */
+} permute_joined_args;
 
 /* pixels: `channels` units of a pixel that lie together on one side, and planes of them on the
  * other. */
@@ -271,6 +299,39 @@ GM_DEVICE uint32_t permute_divide(uint32_t n, const permute_divisor &by)
 GM_DEVICE uint32_t permute_take(uint32_t *rest, const permute_divisor &by)
 {
     return gm_take(rest, by);
+}
+
+/* The tile of a block, and its matrix; no tile if y is not below tiles_y. */
+typedef struct permute_spot {
+    uint32_t x, y, index;
+} permute_spot;
+
+/*
+ * Blocks start in the order of x, then y, then z of the grid:
+ *
+ *     x  down a band of a column of tiles
+ *     y  columns of tiles of a matrix
+ *     z  bands of a matrix, then matrices
+ *
+ * Threads divide for bands only where there are several. Where y or z cannot count so many, they
+ * count columns of all bands and matrices together, `columns` of them: one more division, and the
+ * last blocks have nothing to do.
+ */
+GM_DEVICE permute_spot permute_spot_of(const permute_grid &grid)
+{
+    permute_spot spot = {blockIdx.y, blockIdx.x, blockIdx.z};
+    if (grid.columns > 0) {
+        spot.index = blockIdx.z * gridDim.y + blockIdx.y;
+        if (spot.index >= grid.columns) {
+            spot.y = grid.tiles_y;
+            return spot;
+        }
+        spot.x = permute_take(&spot.index, grid.tiles_x);
+    }
+    if (grid.bands.by > 1) {
+        spot.y += permute_take(&spot.index, grid.bands) * gridDim.x;
+    }
+    return spot;
 }
 
 /* Where matrix number `index` begins. There are no more, so that the last axis needs no division.

@@ -5,8 +5,7 @@
 
 enum { VECTOR = 16 /* bytes */ };
 
-/* The size of equal parts of an extent, of about `wanted` units each, rounded up to a multiple. */
-static uint32_t share_of(int64_t extent, int64_t wanted, int64_t multiple)
+uint32_t permute_share_of(int64_t extent, int64_t wanted, int64_t multiple)
 {
     const int64_t parts = (extent + wanted / 2) / wanted;
     const int64_t share = permute_divide_up(extent, parts > 0 ? parts : 1);
@@ -14,28 +13,27 @@ static uint32_t share_of(int64_t extent, int64_t wanted, int64_t multiple)
 }
 
 /*
- * log2 of how far apart the columns are that a warp stores together. With p units from a row of the
- * input to the next and q from one of the output to the next, a column that is d further has its
- * sectors begin d q rows earlier, each p units before the next, and d units further in the row: its
- * places in vectors differ by d (1 - p q) units. The columns' lanes read different words of the
- * banks if that is a quarter of a vector, or three of them.
+ * With p units from a row of the input to the next and q from one of the output to the next, a
+ * column that is d further has its sectors begin d q rows earlier, each p units before the next,
+ * and d units further in the row: its places in vectors differ by d (1 - p q) units. The columns'
+ * lanes read different words of the banks if that is a quarter of a vector, or three of them.
  */
-static uint32_t apart_of(uint64_t differ, int units)
+uint64_t permute_places_differ(int64_t from_row, int64_t to_column, int unit)
+{
+    return 1 - (uint64_t)(from_row / unit) * (uint64_t)(to_column / unit);
+}
+
+uint32_t permute_columns_apart(int64_t from_row, int64_t to_column, int unit)
 {
     uint32_t apart = 0;
-    while (4 << apart < units) {
+    while (4 << apart < VECTOR / unit) {
         apart++;
     }
-    for (uint64_t d = differ; apart > 0 && d % 2 == 0; d /= 2) {
+    for (uint64_t d = permute_places_differ(from_row, to_column, unit); apart > 0 && d % 2 == 0;
+         d /= 2) {
         apart--;
     }
     return apart;
-}
-
-static uint64_t differ_of(const permute_layout *layout, int closest)
-{
-    const int64_t p = layout->from[0] / layout->unit, q = layout->to[closest] / layout->unit;
-    return 1 - (uint64_t)p * (uint64_t)q;
 }
 
 /* In which direction along an axis the next row of the output is, if it follows at once; or 0. */
@@ -53,8 +51,8 @@ static void cut(const permute_layout *layout, int closest, int64_t wide, int64_t
                 permute_gathered *shape)
 {
     const int64_t unit = layout->unit, alike = GM_SECTOR / unit;
-    shape->width = share_of(layout->extent[closest], wide / unit, alike);
-    shape->step = share_of(layout->extent[0] + shape->halo, high / unit, alike);
+    shape->width = permute_share_of(layout->extent[closest], wide / unit, alike);
+    shape->step = permute_share_of(layout->extent[0] + shape->halo, high / unit, alike);
     shape->vectors = permute_divisor_of(shape->width * unit / VECTOR + 1);
 }
 
@@ -86,7 +84,7 @@ permute_gathered permute_plan_gathered(const permute_layout *layout, int closest
     }
     permute_gathered shape = {
         .halo = permute_past_sector(bits) / (unsigned)unit,
-        .apart = apart_of(differ_of(layout, closest), VECTOR / (int)unit),
+        .apart = permute_columns_apart(layout->from[0], layout->to[closest], layout->unit),
         .uneven = rows * unit % GM_SECTOR != 0,
     };
     fit(layout, closest, device, &shape);
@@ -110,47 +108,13 @@ double permute_gathered_time(const permute_layout *layout, int closest)
         return OF_HALVES * narrow + sector;
     }
     return OF_BYTES * narrow + sector +
-           (differ_of(layout, closest) % VECTOR == 0 ? SHARED_BANKS : 0);
-}
-
-permute_joined permute_join_rows(permute_layout *layout, int *closest)
-{
-    permute_joined joined = {.ndim = 1};
-    joined.extent[0] = permute_divisor_of(layout->extent[0]);
-    joined.from[0] = layout->from[0];
-    while (joined.ndim < PERMUTE_JOINED_DIMS && layout->ndim > 2 && *closest != 1 &&
-           layout->to[1] == layout->extent[0] * layout->unit &&
-           layout->extent[0] <= PERMUTE_JOINED_MOST / layout->extent[1]) {
-        joined.extent[joined.ndim] = permute_divisor_of(layout->extent[1]);
-        joined.from[joined.ndim] = layout->from[1];
-        joined.ndim++;
-        layout->extent[0] *= layout->extent[1];
-        layout->ndim--;
-        for (int d = 1; d < layout->ndim; d++) {
-            layout->extent[d] = layout->extent[d + 1];
-            layout->from[d] = layout->from[d + 1];
-            layout->to[d] = layout->to[d + 1];
-        }
-        --*closest;
-    }
-    return joined;
-}
-
-void permute_set_joined(permute_gathered *shape, const permute_joined *joined)
-{
-    enum { LINE = 128, ENTRIES = 16 /* of a table, and a gap */ };
-    if (joined->ndim > 0) {
-        const size_t rows = (size_t)shape->step + shape->halo;
-        const size_t bytes =
-            rows * sizeof(int64_t) + (rows + rows / ENTRIES + 1) * sizeof(uint32_t);
-        shape->joined = *joined;
-        shape->tables = (uint32_t)((bytes + LINE - 1) / LINE * LINE);
-        shape->chained = 0; /* matrices that followed each other are one */
-    }
+           (permute_places_differ(layout->from[0], layout->to[closest], 1) % VECTOR == 0
+                ? SHARED_BANKS
+                : 0);
 }
 
 size_t permute_gathered_bytes(const permute_gathered *shape, int unit)
 {
     const size_t rows = (size_t)shape->step + shape->halo;
-    return shape->tables + (rows * shape->vectors.by + rows * (size_t)unit / VECTOR + 1) * VECTOR;
+    return (rows * shape->vectors.by + rows * (size_t)unit / VECTOR + 1) * VECTOR;
 }

@@ -8,14 +8,16 @@
 permute_gathered permute_plan_gathered(const permute_layout *layout, int closest,
                                        const gm_device_properties *device);
 
-enum { PERMUTE_JOINED_MOST = 1 << 30 /* units of a row: threads divide numbers of 32 bits */ };
+/* The size of equal parts of an extent, of about `wanted` units each, rounded up to a multiple. */
+uint32_t permute_share_of(int64_t extent, int64_t wanted, int64_t multiple);
 
-/* Axes that follow the innermost one in the result without gaps become one with it, unless they are
- * `closest`: what they were. */
-permute_joined permute_join_rows(permute_layout *layout, int *closest);
+/* By how many units the places in vectors differ of neighbouring columns, for rows and columns that
+ * are so many bytes apart in the input, and in the result: see plan_gathered.c. */
+uint64_t permute_places_differ(int64_t from_row, int64_t to_column, int unit);
 
-/* Rows of a planned tile are along these. */
-void permute_set_joined(permute_gathered *shape, const permute_joined *joined);
+/* log2 of how far apart the columns are that a warp stores together, so that its lanes read
+ * different banks. */
+uint32_t permute_columns_apart(int64_t from_row, int64_t to_column, int unit);
 
 /* What these tiles take for narrow matrices, and where lanes share banks, beside what instances
  * say. */

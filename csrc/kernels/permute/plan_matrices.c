@@ -10,6 +10,7 @@
 #include "backend/backend.h"
 #include "memory_rate.h"
 #include "permute/plan_gathered.h"
+#include "permute/plan_grid.h"
 
 #define GM_FAMILY permute
 #define GM_LADDER "permute/ladder.def"
@@ -49,7 +50,7 @@ permute_outer permute_outer_axes(const permute_layout *layout, int closest)
 
 /* ---- instances ------------------------------------------------------------------------------- */
 
-enum { VECTOR = 16 /* bytes */, BAND = 128 /* tiles */ };
+enum { VECTOR = 16 /* bytes */ };
 
 /* Times are multiples of a copy's: `base`; `slope` for each time that tiles have room for the
  * elements of a matrix; `ends` for the share of a row of the result that is a sector; but at least
@@ -59,7 +60,6 @@ typedef struct instance {
     bool whole;    /* rows are made of whole vectors on both sides */
     bool halo;     /* tiles overlap by up to a sector */
     bool gathered; /* they have the shape of plan_gathered.c */
-    bool joined;   /* axes that follow each other in rows of the result are one */
     double base, slope, ends, least;
 } instance;
 
@@ -69,13 +69,9 @@ static const instance instances[] = {
     {permute_row_matrices_vector_b8, 1, .whole = true, TIME(0.56, 0.13, 0, 1.06)},
     {permute_row_matrices_vector_b8_narrow, 1, .whole = true, TIME(0.62, 0.135, 0, 1.21)},
     {permute_row_matrices_gathered_b8, 1, .gathered = true, TIME(0.82, 0.25, 0.95, 1.06)},
-    {permute_row_matrices_gathered_b8_joined, 1, .gathered = true, .joined = true,
-     TIME(0.87, 0.25, 0.95, 1.06)},
     {permute_row_matrices_vector_b16, 2, .whole = true, TIME(0.72, 0.14, 0, 1.07)},
     {permute_row_matrices_vector_b16_small, 2, .whole = true, TIME(0.75, 0.14, 0, 1.09)},
     {permute_row_matrices_gathered_b16, 2, .gathered = true, TIME(1.06, 0.035, 0.53, 1.05)},
-    {permute_row_matrices_gathered_b16_joined, 2, .gathered = true, .joined = true,
-     TIME(1.09, 0.035, 0.53, 1.05)},
     {permute_row_matrices_vector_b32, 4, TIME(0.08, 0.32, 0, 1.06)},
     {permute_row_matrices_shifted_b32, 4, .halo = true, TIME(0.37, 0.42, 0.9, 1.07)},
     {permute_row_matrices_shifted_b32_tall, 4, .halo = true, TIME(0.32, 0.47, 0.15, 1.065)},
@@ -127,20 +123,13 @@ static bool is_whole(const permute_layout *layout, int closest)
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 typedef struct tiling {
-    int64_t across, down; /* of a matrix */
-    int64_t bands;        /* into which those down are cut, all of one height */
-    int64_t all;          /* of all matrices; 0 if a grid has no room for them */
-    double time;          /* a multiple of a copy's: see instance */
+    permute_tiling tiles;
+    double time; /* a multiple of a copy's: see instance */
 } tiling;
 
-static tiling tiles_of(const gm_call *call, const instance *one, const permute_layout *whole,
+static tiling tiles_of(const gm_call *call, const instance *one, const permute_layout *layout,
                        int closest)
 {
-    permute_layout joined = *whole;
-    if (one->joined) {
-        (void)permute_join_rows(&joined, &closest);
-    }
-    const permute_layout *layout = &joined;
     gm_dim tile = gm_row(call, one->row)->tile;
     int64_t halo = one->halo ? GM_SECTOR / layout->unit - 1 : 0;
     double time = 0;
@@ -150,27 +139,14 @@ static tiling tiles_of(const gm_call *call, const instance *one, const permute_l
         halo = shape.halo;
         time = permute_gathered_time(layout, closest);
     }
-    tiling tiles = {
-        .across = permute_divide_up(layout->extent[closest], tile.x),
-        .down = permute_divide_up(layout->extent[0] + halo, tile.y),
-    };
-    tiles.bands = permute_divide_up(tiles.down, BAND);
-    tiles.all = permute_divide_up(tiles.down, tiles.bands) * tiles.bands;
-    if (one->joined && layout->extent[0] > PERMUTE_JOINED_MOST) {
-        tiles.all = 0;
-    }
-    for (int d = 1; d < layout->ndim && tiles.all > 0; d++) {
-        int64_t here = d == closest ? tiles.across : layout->extent[d];
-        tiles.all = here > INT32_MAX / tiles.all ? 0 : tiles.all * here;
-    }
+    const permute_tiling tiles = permute_tiling_of(layout, closest, tile.x, tile.y, halo);
     const bool single = one->row == permute_row_matrices_vector_b32 && !writes_whole(layout);
     const instance *taken = single ? &elements : one;
     const double room = (double)(tiles.across * tile.x) * (double)(tiles.down * tile.y) /
                         ((double)layout->extent[0] * (double)layout->extent[closest]);
     const double sector = GM_SECTOR / (double)(layout->extent[0] * layout->unit);
     time += taken->base + taken->slope * room * permute_pace(call) + taken->ends * sector;
-    tiles.time = time > taken->least ? time : taken->least;
-    return tiles;
+    return (tiling){tiles, time > taken->least ? time : taken->least};
 }
 
 /* The instance that takes the least time. */
@@ -194,8 +170,7 @@ static const instance *best_instance(const gm_call *call, const permute_layout *
 
 /* ---- what the rows take ---------------------------------------------------------------------- */
 
-/* Are there matrices, whose rows run on in the input, one after the other in either direction? */
-static bool has_matrices(const permute_layout *layout, int closest)
+bool permute_has_matrices(const permute_layout *layout, int closest)
 {
     return closest > 0 && layout->ndim <= PERMUTE_TILES_DIMS + 2 &&
            layout->from[closest] == layout->unit &&
@@ -215,7 +190,7 @@ gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call)
     }
     permute_turn(&layout);
     const int closest = permute_closest_axis(&layout);
-    if (!has_matrices(&layout, closest)) {
+    if (!permute_has_matrices(&layout, closest)) {
         return gm_fail(GM_ERROR_VALUE,
                        "variant %s transposes matrices of at most %d dimensions, whose rows run on "
                        "in a: that of its axis which is the last of the result is the closest one "
@@ -234,7 +209,7 @@ gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call)
                        "variant %s needs rows of whole 16-byte vectors on both sides",
                        variant->name);
     }
-    return tiles_of(call, one, &layout, closest).all > 0
+    return tiles_of(call, one, &layout, closest).tiles.all > 0
                ? GM_OK
                : gm_fail(GM_ERROR_VALUE, "a has too many tiles for variant %s", variant->name);
 }
@@ -245,7 +220,7 @@ int permute_pick_matrices(const gm_call *call)
     if (call->in[0].bytes > 0) {
         permute_fold_turned(call, PERMUTE_WIDEST, &layout);
         const int closest = permute_closest_axis(&layout);
-        if (has_matrices(&layout, closest)) {
+        if (permute_has_matrices(&layout, closest)) {
             return best_instance(call, &layout, closest)->row;
         }
     }
@@ -282,12 +257,12 @@ double permute_matrices_time(const permute_layout *layout, const gm_call *call)
     permute_layout turned = *layout;
     permute_turn(&turned);
     const int closest = permute_closest_axis(&turned);
-    if (!has_matrices(&turned, closest)) {
+    if (!permute_has_matrices(&turned, closest)) {
         return INFINITY;
     }
     const instance *best = best_instance(call, &turned, closest);
     const tiling tiles = tiles_of(call, best, &turned, closest);
-    if (tiles.all < call->device->multiprocessors) {
+    if (tiles.tiles.all < call->device->multiprocessors) {
         return INFINITY;
     }
     return tiles.time + (best->gathered ? 0 : time_of_short(&turned, closest));
@@ -305,41 +280,19 @@ double permute_shifted_time(const permute_layout *layout)
     const double room = (double)(permute_divide_up(cols, WIDE) * WIDE) / (double)cols *
                         (double)(permute_divide_up(rows, high) * high) / (double)rows;
     const double sector = GM_SECTOR / (double)(rows * layout->unit);
-    return bytes ? 0.34 + 0.68 * room + 1.75 * sector : 0.48 + 0.57 * room + 1.35 * sector;
+    return bytes ? 1.3 * room - 0.22 : room + 0.09 + 1.8 * sector;
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */
-
-/* The grid of permute_matrix_of. */
-static void fill_grid(const tiling *tiles, gm_plan *plan, permute_matrices_args *args)
-{
-    enum { MOST = 65535 /* blocks along y and z */ };
-    const int64_t down = permute_divide_up(tiles->down, tiles->bands); /* a band */
-    const int64_t columns = tiles->all / down, bands = columns / tiles->across;
-    plan->grid.x = (unsigned)down;
-    if (tiles->across <= MOST && bands <= MOST) {
-        plan->grid.y = (unsigned)tiles->across;
-        plan->grid.z = (unsigned)bands;
-    } else {
-        plan->grid.z = (unsigned)permute_divide_up(columns, MOST);
-        plan->grid.y = (unsigned)permute_divide_up(columns, plan->grid.z);
-        args->columns = (uint32_t)columns;
-    }
-}
 
 void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     permute_layout layout;
     permute_matrices_args *args = (permute_matrices_args *)plan->args;
     permute_fold_turned(call, PERMUTE_WIDEST, &layout);
-    int closest = permute_closest_axis(&layout);
-    const tiling tiles = tiles_of(call, instance_of(call, variant), &layout, closest);
+    const int closest = permute_closest_axis(&layout);
     const instance *one = instance_of(call, variant);
-    const permute_layout whole = layout;
-    permute_joined joined = {0};
-    if (one->joined) {
-        joined = permute_join_rows(&layout, &closest);
-    }
+    const permute_tiling tiles = tiles_of(call, one, &layout, closest).tiles;
     *args = (permute_matrices_args){
         .walk =
             {
@@ -353,16 +306,12 @@ void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_pl
                 .tiles_y = tiles.down,
                 .itemsize = layout.unit,
             },
-        .tiles_x = permute_divisor_of(tiles.across),
-        .bands = permute_divisor_of(tiles.bands),
-        .outer = permute_outer_axes(&layout, closest),
     };
-    permute_memory(&whole, &args->begin, &args->end);
+    permute_memory(&layout, &args->begin, &args->end);
     plan->args_size = sizeof *args;
     if (one->gathered) {
         args->gathered = permute_plan_gathered(&layout, closest, call->device);
-        permute_set_joined(&args->gathered, &joined);
         plan->shared_bytes = permute_gathered_bytes(&args->gathered, layout.unit);
     }
-    fill_grid(&tiles, plan, args);
+    permute_fill_grid(&tiles, &layout, closest, plan, &args->grid);
 }

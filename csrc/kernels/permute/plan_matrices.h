@@ -15,6 +15,9 @@ int permute_closest_axis(const permute_layout *layout);
 /* All axes but the innermost one of the result and `closest`. */
 permute_outer permute_outer_axes(const permute_layout *layout, int closest);
 
+/* Are there matrices, whose rows run on in the input, one after the other in either direction? */
+bool permute_has_matrices(const permute_layout *layout, int closest);
+
 /* The rows of the ladder: what they take, which instance is best, how it is launched. */
 gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call);
 int permute_pick_matrices(const gm_call *call);

@@ -1,0 +1,401 @@
+/* permute: the tiles of joined_tile.h, whose diagram shows what is named here. */
+#include "permute/plan_joined.h"
+
+#include <math.h>
+
+#include "backend/backend.h"
+#include "permute/plan_gathered.h"
+#include "permute/plan_grid.h"
+#include "permute/plan_matrices.h"
+
+#define GM_FAMILY permute
+#define GM_LADDER "permute/ladder.def"
+#include "rows.h"
+
+enum {
+    VECTOR = 16,    /* bytes */
+    MOST = 1 << 30, /* rows, and columns: threads divide numbers of 32 bits */
+    LONG = 1024,    /* bytes: see enough_columns */
+    FEW = 48
+};
+
+/* ---- joining axes ---------------------------------------------------------------------------- */
+
+/* What is left of a layout: axis 0 has all rows, `closest` all columns. */
+typedef struct joined {
+    permute_layout layout;
+    int closest;
+    permute_joined_side row, col;
+    int64_t col_from[JOINED_DIMS];
+} joined;
+
+static void begin_side(permute_joined_side *side, int64_t extent, int64_t stride)
+{
+    side->extent[side->ndim] = permute_divisor_of(extent);
+    side->stride[side->ndim] = stride;
+    side->ndim++;
+}
+
+/* The axis that goes on where axis `d` ends, in the input or in the result; 0: there is none. */
+static int next_axis(const joined *j, const permute_joined_side *side, int d, const int64_t *stride)
+{
+    const permute_layout *layout = &j->layout;
+    if (side->ndim == JOINED_DIMS) {
+        return 0;
+    }
+    for (int next = 1; next < layout->ndim; next++) {
+        if (next != j->closest && stride[next] == layout->extent[d] * layout->unit &&
+            layout->extent[d] <= MOST / layout->extent[next]) {
+            return next;
+        }
+    }
+    return 0;
+}
+
+/* Axis `next` becomes part of axis `d`. */
+static void join(joined *j, int d, int next)
+{
+    permute_layout *layout = &j->layout;
+    layout->extent[d] *= layout->extent[next];
+    layout->ndim--;
+    for (int i = next; i < layout->ndim; i++) {
+        layout->extent[i] = layout->extent[i + 1];
+        layout->from[i] = layout->from[i + 1];
+        layout->to[i] = layout->to[i + 1];
+    }
+    j->closest -= j->closest > next;
+}
+
+/* The bits of how far apart columns are in the result. */
+static uint64_t bits_of_side(const permute_joined_side *col)
+{
+    uint64_t bits = 0;
+    for (int d = 0; d < col->ndim; d++) {
+        bits |= (uint64_t)col->stride[d];
+    }
+    return bits;
+}
+
+/* Bytes of columns to which axis `next` is not joined any more. Of units of 1 and 2 bytes, columns
+ * that begin differently in sectors take longer. */
+static int64_t enough_columns(const joined *j, int next)
+{
+    const uint64_t bits = bits_of_side(&j->col) | (uint64_t)j->layout.to[next];
+    return bits % GM_SECTOR == 0 || j->layout.unit >= 4 ? LONG : FEW;
+}
+
+/* An axis that could be in both is in the shorter one. */
+static joined join_axes(const permute_layout *layout, int closest)
+{
+    joined j = {.layout = *layout, .closest = closest};
+    begin_side(&j.row, layout->extent[0], layout->from[0]);
+    j.col_from[0] = layout->from[closest];
+    begin_side(&j.col, layout->extent[closest], layout->to[closest]);
+    for (;;) {
+        const permute_layout *all = &j.layout;
+        const int64_t rows = all->extent[0] * all->unit, cols = all->extent[j.closest] * all->unit;
+        int row = next_axis(&j, &j.row, 0, all->to);
+        int col = next_axis(&j, &j.col, j.closest, all->from);
+        if (col > 0 && cols >= enough_columns(&j, col)) {
+            col = 0;
+        }
+        if (row == 0 && col == 0) {
+            return j;
+        }
+        if (row == col && cols < rows) {
+            row = 0;
+        }
+        if (row > 0) {
+            begin_side(&j.row, all->extent[row], all->from[row]);
+            join(&j, 0, row);
+        } else {
+            j.col_from[j.col.ndim] = all->from[col];
+            begin_side(&j.col, all->extent[col], all->to[col]);
+            join(&j, j.closest, col);
+        }
+    }
+}
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+static uintptr_t bits_of_columns(const joined *j)
+{
+    uintptr_t bits = (uintptr_t)j->layout.out;
+    for (int d = 1; d < j->layout.ndim; d++) {
+        bits |= (uintptr_t)j->layout.to[d];
+    }
+    return bits | (uintptr_t)bits_of_side(&j->col);
+}
+
+static int log_of(int64_t unit)
+{
+    int log = 0;
+    while ((int64_t)1 << log < unit) {
+        log++;
+    }
+    return log;
+}
+
+static void cut(const joined *j, int64_t wide, int64_t high, permute_joined_args *args)
+{
+    const int64_t unit = j->layout.unit, alike = GM_SECTOR / unit;
+    args->width = permute_share_of(args->cols, wide / unit, alike);
+    args->step = permute_share_of((int64_t)args->rows + args->halo, high / unit, alike);
+    const int64_t vectors = args->width * unit / VECTOR;
+    args->vectors = permute_divisor_of(unit == VECTOR ? vectors | 1 : vectors + 1);
+    const size_t rows = args->step + args->halo;
+    enum { LINE = 128, ENTRIES = 16 /* of a table, and a gap */ };
+    const size_t tables = (rows + args->width) * sizeof(int64_t) + args->width * sizeof(uint16_t) +
+                          ((size_t)alike + rows + rows / ENTRIES + 1) * sizeof(uint32_t);
+    args->tables = (uint32_t)((tables + LINE - 1) / LINE * LINE);
+}
+
+static size_t bytes_of(const permute_joined_args *args, int unit)
+{
+    const size_t rows = args->step + args->halo;
+    return args->tables + (rows * args->vectors.by + rows * (size_t)unit / VECTOR + 1) * VECTOR;
+}
+
+static permute_tiling tiles_of(const joined *j, const permute_joined_args *args)
+{
+    return permute_tiling_of(&j->layout, j->closest, args->width, args->step, args->halo);
+}
+
+/* Bytes of a tile's rows and columns, and how many blocks have room on a multiprocessor, by the
+ * unit: the fastest of a dozen that were measured on an H200. Where one side is short, the other
+ * one is longer. Small arrays gain nothing by smaller tiles. */
+static const struct {
+    int wide, high, blocks;
+} SIZES[] = {{224, 256, 3}, {256, 256, 3}, {512, 256, 3}, {512, 512, 3}, {768, 1024, 2}};
+
+static void fit(const joined *j, const gm_device_properties *device, permute_joined_args *args)
+{
+    enum { RESERVED = 2 << 10 };
+    const int64_t unit = j->layout.unit, cols = args->cols * unit, rows = args->rows * unit;
+    const int log = log_of(unit);
+    const size_t room =
+        (size_t)device->shared_per_multiprocessor / (size_t)SIZES[log].blocks - RESERVED;
+    int64_t wide = SIZES[log].wide, high = SIZES[log].high;
+    if (cols < wide / 2) {
+        high *= 2;
+    } else if (rows < high / 2) {
+        wide *= 2;
+    }
+    cut(j, wide, high, args);
+    while (bytes_of(args, (int)unit) > room && high > GM_SECTOR) {
+        wide = wide > 2 * GM_SECTOR ? wide - GM_SECTOR : wide;
+        high = wide > 2 * GM_SECTOR ? high : high / 2;
+        cut(j, wide, high, args);
+    }
+}
+
+/* What follows a column in the result, if that is at once: the next one along an axis with `inner`
+ * others before it. */
+static void set_next(permute_joined_args *args, int64_t inner, int64_t extent, int64_t from,
+                     int64_t to)
+{
+    args->next = to > 0 ? 1 : -1;
+    args->next_inner = permute_divisor_of(inner);
+    args->next_extent = permute_divisor_of(extent);
+    args->jump = args->next * from;
+}
+
+static void find_next(const joined *j, permute_joined_args *args)
+{
+    const permute_layout *layout = &j->layout;
+    const int64_t column = layout->extent[0] * layout->unit;
+    int64_t inner = 1;
+    if (column < GM_SECTOR) {
+        return;
+    }
+    for (int d = 0; d < j->col.ndim; d++) {
+        const int64_t extent = j->col.extent[d].by, to = j->col.stride[d];
+        if (permute_magnitude(to) == column) {
+            set_next(args, inner, extent, j->col_from[d], to);
+            args->next_is_column = true;
+            return;
+        }
+        inner *= extent;
+    }
+    inner = 1;
+    for (int d = 1; d < layout->ndim; d++) {
+        const int64_t extent = layout->extent[d];
+        if (d == j->closest) {
+            continue;
+        }
+        if (inner > MOST || extent > MOST) {
+            return; /* too many tiles anyway */
+        }
+        if (permute_magnitude(layout->to[d]) == column) {
+            set_next(args, inner, extent, layout->from[d], layout->to[d]);
+            return;
+        }
+        inner *= extent;
+    }
+}
+
+static permute_joined_args plan_of(const joined *j, const gm_device_properties *device)
+{
+    const permute_layout *layout = &j->layout;
+    const int64_t unit = layout->unit;
+    permute_joined_args args = {
+        .in = layout->in,
+        .out = layout->out,
+        .row = j->row,
+        .col = j->col,
+        .rows = (uint32_t)layout->extent[0],
+        .cols = (uint32_t)layout->extent[j->closest],
+        .halo = permute_past_sector(bits_of_columns(j)) / (unsigned)unit,
+        .apart = permute_columns_apart(layout->from[0], layout->to[j->closest], (int)unit),
+        .turned =
+            unit == 1 &&
+            permute_places_differ(layout->from[0], layout->to[j->closest], 1) % (VECTOR / 2) == 0,
+        .uneven = layout->extent[0] * unit % GM_SECTOR != 0,
+    };
+    fit(j, device, &args);
+    if (args.halo > 0) {
+        find_next(j, &args);
+    }
+    return args;
+}
+
+/* ---- the row --------------------------------------------------------------------------------- */
+
+static const struct {
+    int row, unit;
+} instances[] = {
+    {permute_row_joined_b8, 1},  {permute_row_joined_b16, 2},   {permute_row_joined_b32, 4},
+    {permute_row_joined_b64, 8}, {permute_row_joined_b128, 16},
+};
+
+enum { INSTANCES = sizeof instances / sizeof *instances };
+
+static bool takes(const permute_layout *turned)
+{
+    const int closest = permute_closest_axis(turned);
+    return permute_has_matrices(turned, closest) && turned->extent[0] <= MOST &&
+           turned->extent[closest] <= MOST;
+}
+
+gm_status permute_takes_joined(const gm_variant *variant, const gm_call *call)
+{
+    permute_layout layout;
+    if (call->in[0].bytes == 0) {
+        return GM_OK;
+    }
+    permute_fold(call, PERMUTE_WIDEST, &layout);
+    gm_status status = permute_takes_rows(variant, &layout);
+    if (status != GM_OK) {
+        return status;
+    }
+    permute_turn(&layout);
+    if (!takes(&layout)) {
+        return gm_fail(
+            GM_ERROR_VALUE,
+            "variant %s takes matrices of at most %d rows and columns, whose rows run on "
+            "in a: that of its axis which is the last of the result is the closest one "
+            "as well, or no axis of a is contiguous",
+            variant->name, MOST);
+    }
+    for (int i = 0; i < INSTANCES; i++) {
+        if (gm_row(call, instances[i].row) == variant && instances[i].unit != layout.unit) {
+            return gm_fail(GM_ERROR_VALUE,
+                           "variant %s moves units of %d bytes; what axes move of a are units of "
+                           "%d",
+                           variant->name, instances[i].unit, layout.unit);
+        }
+    }
+    const joined j = join_axes(&layout, permute_closest_axis(&layout));
+    const permute_joined_args args = plan_of(&j, call->device);
+    return tiles_of(&j, &args).all > 0
+               ? GM_OK
+               : gm_fail(GM_ERROR_VALUE, "a has too many tiles for variant %s", variant->name);
+}
+
+int permute_pick_joined(const gm_call *call)
+{
+    permute_layout layout;
+    if (call->in[0].bytes > 0) {
+        permute_fold_turned(call, PERMUTE_WIDEST, &layout);
+        for (int i = 0; i < INSTANCES; i++) {
+            if (instances[i].unit == layout.unit) {
+                return instances[i].row;
+            }
+        }
+    }
+    return permute_row_joined_b32; /* there is nothing to move */
+}
+
+/* Do columns of a thread begin alike in sectors? */
+static bool begins_alike(const joined *j, const permute_joined_args *args)
+{
+    return bits_of_side(&j->col) % GM_SECTOR == 0 || j->col.extent[0].by >= args->width;
+}
+
+/* By how much longer the last wave of blocks takes than a full one would, of all waves. */
+static double unevenness(const permute_tiling *tiles, int blocks)
+{
+    const double waves = (double)tiles->all / blocks;
+    return waves > 1 ? ceil(waves) / waves - 1 : 0;
+}
+
+/* Times are multiples of a copy's, by 476 layouts of 2 MB to 1.2 GB on an H200. */
+double permute_joined_time(const permute_layout *layout, const gm_call *call)
+{
+    enum { LEAST_ROW = 48, LEAST_COLUMN = 128, LINE = 64, TILE = 8192 /* bytes */ };
+    static const double SMALL = 24 << 20 /* bytes */, OF_SMALL = 0.1;
+    static const struct {
+        double base;
+        double load;   /* of rows that are loaded again for other tiles, */
+        double room;   /* of what tiles have no elements for, */
+        double rows;   /* for a line of a tile's row, */
+        double others; /* if a thread's columns begin differently in sectors, */
+        double tiles;  /* for tiles of so many bytes, */
+        double waves;  /* of blocks that are missing in the last wave */
+    } TIME[] = {
+        {1.09, 0.44, 0.3, 0.15, 0.16, 0, 0.66}, {1.05, 0.12, 0.05, 0.17, 0.07, 0.05, 0.2},
+        {1.01, 0.05, 0.1, 0.12, 0.1, 0.3, 0.1}, {1.09, 0, 0.25, 0.1, 0.03, 0.05, 0.1},
+        {1.06, 0.1, 0.1, 0.3, 0, 0.15, 0.1},
+    };
+    permute_layout turned = *layout;
+    permute_turn(&turned);
+    if (!takes(&turned)) {
+        return INFINITY;
+    }
+    const joined j = join_axes(&turned, permute_closest_axis(&turned));
+    if (j.row.ndim == 1 && j.col.ndim == 1) {
+        return INFINITY; /* matrices, which the tiles of that row move faster */
+    }
+    const permute_joined_args args = plan_of(&j, call->device);
+    const permute_tiling tiles = tiles_of(&j, &args);
+    const double rows = args.rows, cols = args.cols, unit = layout->unit;
+    const double row = unit * (cols < args.width ? cols : args.width);
+    const double col = unit * (rows < args.step ? rows : args.step);
+    if (tiles.all < call->device->multiprocessors || row < LEAST_ROW || col < LEAST_COLUMN) {
+        return INFINITY;
+    }
+    const double again = (double)(tiles.down * args.halo) + (args.next != 0 ? GM_SECTOR / unit : 0);
+    const double room = (double)(tiles.down * args.step) * (double)(tiles.across * args.width);
+    const double small = SMALL / ((double)layout->units * unit);
+    const int i = log_of(layout->unit);
+    return TIME[i].base + OF_SMALL * (small < 1 ? small : 1) + TIME[i].load * again / rows +
+           TIME[i].room * (room / (rows * cols) - 1) + TIME[i].rows * LINE / row +
+           (begins_alike(&j, &args) ? 0 : TIME[i].others) +
+           TIME[i].tiles * TILE * unit / (row * col) +
+           TIME[i].waves * unevenness(&tiles, SIZES[i].blocks * call->device->multiprocessors);
+}
+
+void permute_plan_joined(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    permute_layout layout;
+    permute_joined_args *args = (permute_joined_args *)plan->args;
+    (void)variant;
+    permute_fold_turned(call, PERMUTE_WIDEST, &layout);
+    const joined j = join_axes(&layout, permute_closest_axis(&layout));
+    *args = plan_of(&j, call->device);
+    permute_memory(&layout, &args->begin, &args->end);
+    plan->args_size = sizeof *args;
+    plan->shared_bytes = bytes_of(args, layout.unit);
+    const permute_tiling tiles = tiles_of(&j, args);
+    permute_fill_grid(&tiles, &j.layout, j.closest, plan, &args->grid);
+}
