@@ -16,7 +16,8 @@ enum {
     VECTOR = 16,    /* bytes */
     MOST = 1 << 30, /* rows, and columns: threads divide numbers of 32 bits */
     LONG = 1024,    /* bytes: see enough_columns */
-    FEW = 48
+    FEW_BYTES = 48,
+    FEW_HALVES = 100
 };
 
 /* ---- joining axes ---------------------------------------------------------------------------- */
@@ -81,10 +82,14 @@ static uint64_t bits_of_side(const permute_joined_side *col)
 static int64_t enough_columns(const joined *j, int next)
 {
     const uint64_t bits = bits_of_side(&j->col) | (uint64_t)j->layout.to[next];
-    return bits % GM_SECTOR == 0 || j->layout.unit >= 4 ? LONG : FEW;
+    if (bits % GM_SECTOR == 0 || j->layout.unit >= 4) {
+        return LONG;
+    }
+    return j->layout.unit == 1 ? FEW_BYTES : FEW_HALVES;
 }
 
-/* An axis that could be in both is in the shorter one. */
+/* An axis that could be in both is in the shorter one; but columns that would begin differently in
+ * sectors have it only where they are very few. */
 static joined join_axes(const permute_layout *layout, int closest)
 {
     joined j = {.layout = *layout, .closest = closest};
@@ -96,13 +101,14 @@ static joined join_axes(const permute_layout *layout, int closest)
         const int64_t rows = all->extent[0] * all->unit, cols = all->extent[j.closest] * all->unit;
         int row = next_axis(&j, &j.row, 0, all->to);
         int col = next_axis(&j, &j.col, j.closest, all->from);
-        if (col > 0 && cols >= enough_columns(&j, col)) {
+        const int64_t enough = enough_columns(&j, col);
+        if (cols >= enough) {
             col = 0;
         }
         if (row == 0 && col == 0) {
             return j;
         }
-        if (row == col && cols < rows) {
+        if (row == col && cols < (enough < LONG ? FEW_BYTES : rows)) {
             row = 0;
         }
         if (row > 0) {
@@ -343,7 +349,7 @@ static double unevenness(const permute_tiling *tiles, int blocks)
 double permute_joined_time(const permute_layout *layout, const gm_call *call)
 {
     enum { LEAST_ROW = 48, LEAST_COLUMN = 128, LINE = 64, TILE = 8192 /* bytes */ };
-    static const double SMALL = 24 << 20 /* bytes */, OF_SMALL = 0.1;
+    static const double SMALL = 24 << 20 /* bytes */, OF_SMALL[] = {0.05, 0.05, 0.1, 0.1, 0.1};
     static const struct {
         double base;
         double load;   /* of rows that are loaded again for other tiles, */
@@ -354,8 +360,8 @@ double permute_joined_time(const permute_layout *layout, const gm_call *call)
         double waves;  /* of blocks that are missing in the last wave */
     } TIME[] = {
         {1.09, 0.44, 0.3, 0.15, 0.16, 0, 0.66}, {1.05, 0.12, 0.05, 0.17, 0.07, 0.05, 0.2},
-        {1.01, 0.05, 0.1, 0.12, 0.1, 0.3, 0.1}, {1.09, 0, 0.25, 0.1, 0.03, 0.05, 0.1},
-        {1.06, 0.1, 0.1, 0.3, 0, 0.15, 0.1},
+        {0.97, 0.05, 0.1, 0.12, 0.1, 0.3, 0.1}, {1.07, 0, 0.25, 0.1, 0.03, 0.05, 0.1},
+        {1.03, 0.1, 0.1, 0.3, 0, 0.15, 0.1},
     };
     permute_layout turned = *layout;
     permute_turn(&turned);
@@ -378,7 +384,7 @@ double permute_joined_time(const permute_layout *layout, const gm_call *call)
     const double room = (double)(tiles.down * args.step) * (double)(tiles.across * args.width);
     const double small = SMALL / ((double)layout->units * unit);
     const int i = log_of(layout->unit);
-    return TIME[i].base + OF_SMALL * (small < 1 ? small : 1) + TIME[i].load * again / rows +
+    return TIME[i].base + OF_SMALL[i] * (small < 1 ? small : 1) + TIME[i].load * again / rows +
            TIME[i].room * (room / (rows * cols) - 1) + TIME[i].rows * LINE / row +
            (begins_alike(&j, &args) ? 0 : TIME[i].others) +
            TIME[i].tiles * TILE * unit / (row * col) +
