@@ -192,14 +192,12 @@ static bool is_near(const permute_layout *layout)
 
 static const gm_variant *kernel_of_runs(const permute_runs_args *args)
 {
-    if (args->is_near) {
-        switch (args->unit) {
-        case 4: return &part_runs_near_b32;
-        case 8: return &part_runs_near_b64;
-        case 16: return &part_runs_near_b128;
-        }
+    switch (args->is_near ? args->unit : 0) {
+    case 4: return &part_runs_near_b32;
+    case 8: return &part_runs_near_b64;
+    case 16: return &part_runs_near_b128;
+    default: return &variants[permute_row_runs];
     }
-    return &variants[permute_row_runs];
 }
 
 static void plan_runs(const gm_call *call, gm_plan *plan)
