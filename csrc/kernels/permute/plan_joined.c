@@ -289,12 +289,10 @@ gm_status permute_takes_joined(const gm_variant *variant, const gm_call *call)
     if (call->in[0].bytes == 0) {
         return GM_OK;
     }
-    permute_fold(call, PERMUTE_WIDEST, &layout);
-    gm_status status = permute_takes_rows(variant, &layout);
+    gm_status status = permute_takes_turned(variant, call, &layout);
     if (status != GM_OK) {
         return status;
     }
-    permute_turn(&layout);
     if (!takes(&layout)) {
         return gm_fail(
             GM_ERROR_VALUE,
@@ -303,13 +301,13 @@ gm_status permute_takes_joined(const gm_variant *variant, const gm_call *call)
             "as well, or no axis of a is contiguous",
             variant->name, MOST);
     }
-    for (int i = 0; i < INSTANCES; i++) {
-        if (gm_row(call, instances[i].row) == variant && instances[i].unit != layout.unit) {
-            return gm_fail(GM_ERROR_VALUE,
-                           "variant %s moves units of %d bytes; what axes move of a are units of "
-                           "%d",
-                           variant->name, instances[i].unit, layout.unit);
+    for (int i = 0; i < INSTANCES && status == GM_OK; i++) {
+        if (gm_row(call, instances[i].row) == variant) {
+            status = permute_takes_unit(variant, &layout, instances[i].unit);
         }
+    }
+    if (status != GM_OK) {
+        return status;
     }
     const joined j = join_axes(&layout, permute_closest_axis(&layout));
     const permute_joined_args args = plan_of(&j, call->device);

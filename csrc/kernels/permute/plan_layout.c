@@ -157,6 +157,24 @@ void permute_fold_turned(const gm_call *call, int most, permute_layout *layout)
     permute_turn(layout);
 }
 
+gm_status permute_takes_turned(const gm_variant *variant, const gm_call *call,
+                               permute_layout *layout)
+{
+    permute_fold(call, PERMUTE_WIDEST, layout);
+    gm_status status = permute_takes_rows(variant, layout);
+    permute_turn(layout);
+    return status;
+}
+
+gm_status permute_takes_unit(const gm_variant *variant, const permute_layout *layout, int unit)
+{
+    return layout->unit == unit
+               ? GM_OK
+               : gm_fail(GM_ERROR_VALUE,
+                         "variant %s moves units of %d bytes; what axes move of a are units of %d",
+                         variant->name, unit, layout->unit);
+}
+
 void permute_memory(const permute_layout *layout, const char **begin, const char **end)
 {
     *begin = *end = layout->in;

@@ -41,6 +41,13 @@ gm_status permute_takes_axes(const gm_variant *variant, const gm_call *call, int
 /* Do rows of the result run on in memory? There may be gaps between them. */
 gm_status permute_takes_rows(const gm_variant *variant, const permute_layout *layout);
 
+/* The same of a call, and its layout, turned, which must have elements. */
+gm_status permute_takes_turned(const gm_variant *variant, const gm_call *call,
+                               permute_layout *layout);
+
+/* Are units of so many bytes? */
+gm_status permute_takes_unit(const gm_variant *variant, const permute_layout *layout, int unit);
+
 /* Where the input's memory begins and ends. */
 void permute_memory(const permute_layout *layout, const char **begin, const char **end);
 

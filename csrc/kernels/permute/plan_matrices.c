@@ -183,12 +183,10 @@ gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call)
     if (call->in[0].bytes == 0) {
         return GM_OK;
     }
-    permute_fold(call, PERMUTE_WIDEST, &layout);
-    gm_status status = permute_takes_rows(variant, &layout);
+    gm_status status = permute_takes_turned(variant, call, &layout);
     if (status != GM_OK) {
         return status;
     }
-    permute_turn(&layout);
     const int closest = permute_closest_axis(&layout);
     if (!permute_has_matrices(&layout, closest)) {
         return gm_fail(GM_ERROR_VALUE,
@@ -200,10 +198,8 @@ gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call)
     const instance *one = instance_of(call, variant);
     if (!one) { /* the row, which has an instance for each unit */
         one = best_instance(call, &layout, closest);
-    } else if (one->unit != layout.unit) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "variant %s moves units of %d bytes; what axes move of a are units of %d",
-                       variant->name, one->unit, layout.unit);
+    } else if ((status = permute_takes_unit(variant, &layout, one->unit)) != GM_OK) {
+        return status;
     } else if (one->whole && !is_whole(&layout, closest)) {
         return gm_fail(GM_ERROR_VALUE,
                        "variant %s needs rows of whole 16-byte vectors on both sides",
