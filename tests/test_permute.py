@@ -306,26 +306,30 @@ def test_all_orders_of_four_axes(backend, rng):
         all_orders(backend, rng, [0, 1, 2, 3, 5, 7, 13, 31, 32, 33], [4], DTYPES)
 
 
-def check_far_elements(backend, variant, shape, axes, rng):
-    """Every element is a byte that says where it was, modulo a prime; those far apart are read."""
+def check_far_elements(backend, variant, shape, axes, rng, dtype="u1"):
+    """Every element says where it was, modulo a prime; those far apart are read."""
     period, size = 2**20 - 3, int(np.prod(shape))
-    row = rng.integers(0, 256, period, dtype=np.uint8)
+    row = random_bytes(rng, (period,), dtype)
     there = gm.to_device(row, backend=backend)
-    a = gm.DeviceArray(size, "u1", backend=backend)
+    a = gm.DeviceArray(size, dtype, backend=backend)
     for first in range(0, size, period):
         part = a[first : first + period]
         gm.copy(there[: part.size], out=part)
     out = gm.permute(a.reshape(shape), axes, variant=variant)
     flat = out.reshape(size)
     steps = [int(np.prod(shape[d + 1 :])) for d in axes]
-    for start in (0, 2**31 - 5000, size - 10_000, *rng.integers(0, size - 10_000, 40)):
+    for start in (
+        0,
+        min(2**31 - 5000, size // 2),
+        size - 10_000,
+        *rng.integers(0, size - 10_000, 40),
+    ):
         index = np.arange(start, start + 10_000)
         at = sum(
             c * step for c, step in zip(np.unravel_index(index, out.shape), steps, strict=True)
         )
-        np.testing.assert_array_equal(
-            flat[int(start) : int(start) + 10_000].to_host(), row[at % period]
-        )
+        found = flat[int(start) : int(start) + 10_000].to_host()
+        assert found.tobytes() == row[at % period].tobytes()
 
 
 @pytest.mark.gpu
@@ -340,6 +344,7 @@ def check_far_elements(backend, variant, shape, axes, rng):
         ("tiles", (3, 8191, 91000), (0, 2, 1)),
         ("matrices", (3, 8191, 91000), (0, 2, 1)),
         ("matrices", (8192, 3, 90112), (2, 1, 0)),
+        ("joined", (8191, 3, 91000), (2, 1, 0)),
         ("packed", (3, 8191, 91000), (0, 2, 1)),
         ("packed", (745_000_001, 3), (1, 0)),
         ("packed", (5, 9, 48_000_001), (2, 0, 1)),
@@ -349,6 +354,13 @@ def check_far_elements(backend, variant, shape, axes, rng):
 )
 def test_more_elements_than_an_int_counts(variant, shape, axes, rng):
     check_far_elements("cuda", variant, shape, axes, rng)
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
+@pytest.mark.exhaustive
+def test_rows_of_more_than_4_gib(rng):
+    check_far_elements("cuda", "joined", (2, 2**29 + 21), (1, 0), rng, "f8")
 
 
 @pytest.mark.parametrize("axes", [(1, 2, 0), (2, 0, 1), (2, 1, 0)], ids=str)

@@ -14,9 +14,12 @@
  * load    copies the vectors in which a row's part begins and ends, and those between, without a
  *         register. A row in shared memory begins as far from a vector as in memory (`over`).
  * store   A thread has a vector of the result: N rows of one column. It looks up where these are
- *         only if the column's rows begin elsewhere in a sector than those of its last one.
+ *         only if the column begins elsewhere in a sector than its last one. Columns along one axis
+ *         begin alike every SECTOR of them; those along several are sorted by that, if need be.
  * banks   Every N rows, which are one lane's, shared memory has a gap of a vector. So the lanes of
- *         eight neighbouring vectors read from different vectors of the banks.
+ *         eight neighbouring vectors read from different vectors of the banks. Those of other
+ *         columns read other words: see permute_columns_apart; or they gather their words in
+ *         another order (`turn`).
  * ends    A tile stores whole sectors, the first of each column is the one that begins in its rows
  *         (HALO of them are the tile's before). The sector in which a column ends and the next one
  *         begins is stored by the tile that has the end: it loads the first rows once more, where
@@ -392,7 +395,7 @@ GM_DEVICE void joined_tile_move(const permute_joined_args &a, const permute_spot
     const uint32_t column = at.x * a.width;
     const int64_t row = (int64_t)at.y * a.step - a.halo;
     joined_part part;
-    part.in = a.in + column * geometry::SIZE;
+    part.in = a.in + (int64_t)column * geometry::SIZE;
     part.out = a.out;
     permute_move_to(a.grid.outer, at.index, &part.in, &part.out);
     part.out += row * geometry::SIZE;
