@@ -346,6 +346,12 @@ void gm_begin_like(const gm_call *call, const char *family, gm_call *other);
 gm_status gm_launch_copy(const gm_call *call, const gm_array *from, const gm_array *to,
                          gm_plan *plan);
 
+/* What a noun ends with after a number. */
+#define GM_PLURAL(count) ((count) == 1 ? "" : "s")
+
+/* An input with another number of dimensions is an error, which ends with `what` they are. */
+gm_status gm_expect_dimensions(const gm_call *call, int input, int ndim, const char *what);
+
 /* "(3, 4)", or as much of it as there is room for. */
 void gm_print_shape(const gm_array *array, char *text, size_t room);
 

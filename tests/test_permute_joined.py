@@ -149,7 +149,7 @@ def test_auto_takes_it_where_axes_join(dtype):
 
 def test_errors_say_what_is_wrong():
     pairs = np.zeros((4, 5, 6, 2), "u1")
-    with pytest.raises(ValueError, match=r"moves units of 1 bytes; .* units of 2"):
+    with pytest.raises(ValueError, match=r"moves units of 1 byte; .* units of 2"):
         gm.permute(pairs, (2, 1, 0, 3), variant="joined:b8")
     with pytest.raises(ValueError, match="run on in a"):
         gm.permute(pairs[..., 0], (1, 0, 2), variant="joined")

@@ -380,7 +380,7 @@ def test_other_dtypes_are_refused(dtype):
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3, 4)])
 def test_other_dimensions_are_refused(shape):
-    with pytest.raises(ValueError, match=f"a has {len(shape)} dimensions, expected 2"):
+    with pytest.raises(ValueError, match=f"a has {len(shape)} dimensions?, expected 2"):
         gm.prefetch_sum(np.zeros(shape), backend="sim")
 
 

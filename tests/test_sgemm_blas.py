@@ -248,9 +248,9 @@ REFUSALS = {
     "half": ((ONES, ONES.astype("f2")), {}, TypeError, r"b has dtype.*float16.*float32"),
     "integers": ((ONES, ONES, ONES.astype("i4")), {}, TypeError, r"c has dtype.*int32.*float32"),
     "complex": ((ONES.astype("c8"), ONES), {}, TypeError, "a has dtype"),
-    "row": ((ONES[0], ONES), {}, ValueError, "a has 1 dimensions, expected 2"),
+    "row": ((ONES[0], ONES), {}, ValueError, "a has 1 dimension, expected 2"),
     "stack": ((ONES, ONES[None]), {}, ValueError, "b has 3 dimensions, expected 2"),
-    "c-row": ((ONES, ONES, ONES[0]), {}, ValueError, "c has 1 dimensions, expected 2"),
+    "c-row": ((ONES, ONES, ONES[0]), {}, ValueError, "c has 1 dimension, expected 2"),
     "inner": (
         (np.ones((2, 3), "f4"), ONES),
         {},

@@ -174,7 +174,7 @@ def test_other_dtypes_are_refused(dtype):
     ("shape", "keywords", "error", "words"),
     [
         ((5, 3), {}, ValueError, "a has 5 rows, expected at most 4"),
-        ((7,), {}, ValueError, "a has 1 dimensions, expected 2: rows of words"),
+        ((7,), {}, ValueError, "a has 1 dimension, expected 2: rows of words"),
         ((1, 3), {"writes": 5}, ValueError, "writes is 5, expected 0 to 4"),
         ((1, 3), {"writes": -1}, ValueError, "writes is -1, expected 0 to 4"),
         ((1, 3), {"writes": 1.0}, TypeError, "writes must be an integer, not float"),

@@ -311,7 +311,7 @@ def test_a_transposed_view_is_copied_without_scattered_accesses():
         (
             lambda a, b: gm.transpose(a.astype("u1"), variant="tile", backend=b),
             ValueError,
-            "elements of 1 bytes",
+            "elements of 1 byte",
         ),
         (
             lambda a, b: gm.transpose(gm.to_device(a, backend=b).T, variant="tile"),
@@ -380,5 +380,5 @@ def test_stacks_of_matrices(shape, dtype, backend, rng):
     assert gm.transpose(a, backend=backend).tobytes() == wanted.tobytes()
     values = (a, None, None, backend, (0, 0), 256)
     assert _core.call("transpose", "auto", (values[0],), *values[1:]).tobytes() == wanted.tobytes()
-    with pytest.raises(ValueError, match=f"a has {len(shape)} dimensions, variant tile takes 2"):
+    with pytest.raises(ValueError, match=f"a has {len(shape)} dimensions?, variant tile takes 2"):
         gm.transpose(a, variant="tile", backend=backend)

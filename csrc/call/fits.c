@@ -83,8 +83,8 @@ static gm_status fits_dtype(const gm_variant *variant, const char *name, const g
     if (variant->itemsizes != 0 &&
         (array->itemsize > 63 || !(variant->itemsizes >> array->itemsize & 1))) {
         return gm_fail(GM_ERROR_VALUE,
-                       "variant %s has no kernel for %s with elements of %lld bytes", variant->name,
-                       name, (long long)array->itemsize);
+                       "variant %s has no kernel for %s with elements of %lld byte%s",
+                       variant->name, name, (long long)array->itemsize, GM_PLURAL(array->itemsize));
     }
     if (variant->kinds && !strchr(variant->kinds, array->kind)) {
         return gm_fail(GM_ERROR_VALUE,

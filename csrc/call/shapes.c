@@ -18,6 +18,15 @@ void gm_print_shape(const gm_array *array, char *text, size_t room)
     }
 }
 
+gm_status gm_expect_dimensions(const gm_call *call, int input, int ndim, const char *what)
+{
+    const int given = call->in[input].ndim;
+    return given == ndim
+               ? GM_OK
+               : gm_fail(GM_ERROR_VALUE, "%s has %d dimension%s, expected %d%s",
+                         call->family->inputs[input].name, given, GM_PLURAL(given), ndim, what);
+}
+
 int gm_width_dividing(uintptr_t bits)
 {
     int width = 16;

@@ -49,9 +49,9 @@ static npy_intp find_element(PyArrayObject *layout, PyObject *indices)
     }
     if (count == 0 || count != ndim) {
         PyErr_Format(PyExc_ValueError,
-                     "item() of an array of %zd elements takes one index, or one for each of its "
-                     "%zd dimensions, not %zd",
-                     size, ndim, count);
+                     "item() of an array of %zd element%s takes one index, or one for each of its "
+                     "%zd dimension%s, not %zd",
+                     size, GM_PLURAL(size), ndim, GM_PLURAL(ndim), count);
         return -1;
     }
     for (int d = 0; d < ndim; d++) {

@@ -44,8 +44,9 @@ static int check_transfer(gm_device_array *device, PyArrayObject *host, bool to_
         return -1;
     }
     if (PyArray_NBYTES(device->layout) != PyArray_NBYTES(host)) {
-        PyErr_Format(PyExc_ValueError, "host has %lld bytes, expected those of device, %lld",
-                     (long long)PyArray_NBYTES(host), (long long)PyArray_NBYTES(device->layout));
+        PyErr_Format(PyExc_ValueError, "host has %lld byte%s, expected those of device, %lld",
+                     (long long)PyArray_NBYTES(host), GM_PLURAL(PyArray_NBYTES(host)),
+                     (long long)PyArray_NBYTES(device->layout));
         return -1;
     }
     if (!to_device && PyArray_FailUnlessWriteable(host, "host") < 0) {
@@ -140,11 +141,10 @@ PyObject *gm_core_send(PyObject *module, PyObject *args, PyObject *keywords)
                             PyArray_IS_C_CONTIGUOUS(from->layout) ? "target" : "source");
     }
     if (PyArray_NBYTES(from->layout) != PyArray_NBYTES(to->layout)) {
-        return PyErr_Format(PyExc_ValueError,
-                            "target has %lld bytes, expected those of source, "
-                            "%lld",
-                            (long long)PyArray_NBYTES(to->layout),
-                            (long long)PyArray_NBYTES(from->layout));
+        return PyErr_Format(
+            PyExc_ValueError, "target has %lld byte%s, expected those of source, %lld",
+            (long long)PyArray_NBYTES(to->layout), GM_PLURAL(PyArray_NBYTES(to->layout)),
+            (long long)PyArray_NBYTES(from->layout));
     }
     int overlap = gm_overlaps(from->layout, to->layout);
     if (overlap) {

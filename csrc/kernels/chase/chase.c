@@ -20,8 +20,9 @@ static gm_status chase_result(gm_call *call)
 {
     const gm_array *next = &call->in[0];
     const int64_t start = call->parameters[START].integer;
-    if (next->ndim != 1) {
-        return gm_fail(GM_ERROR_VALUE, "next has %d dimensions, expected 1", next->ndim);
+    gm_status status = gm_expect_dimensions(call, 0, 1, "");
+    if (status != GM_OK) {
+        return status;
     }
     if (next->size == 0) {
         return gm_fail(GM_ERROR_VALUE, "next has no elements, expected at least one");

@@ -13,9 +13,9 @@ gm_status gather_find_stride(const gm_array *index, int64_t *stride)
         *stride = index->strides[0];
     } else if (*stride == 0) {
         return gm_fail(GM_ERROR_VALUE,
-                       "index has %d dimensions and is not C-contiguous on the device "
+                       "index has %d dimension%s and is not C-contiguous on the device "
                        "(gpumem.copy makes it so)",
-                       index->ndim);
+                       index->ndim, GM_PLURAL(index->ndim));
     }
     if (((uintptr_t)index->data | (uintptr_t)*stride) % (uintptr_t)index->itemsize != 0) {
         return gm_fail(GM_ERROR_VALUE, "index is not aligned to its elements of %lld bytes",

@@ -22,10 +22,11 @@ enum { LARGE = 1 << 20 /* elements */, WORD = 4 /* bytes */ };
 static gm_status gather_result(gm_call *call)
 {
     const gm_array *index = &call->in[INDEX];
-    if (call->in[A].ndim != 1) {
-        return gm_fail(GM_ERROR_VALUE, "a has %d dimensions, expected 1", call->in[A].ndim);
+    gm_status status = gm_expect_dimensions(call, A, 1, "");
+    if (status != GM_OK) {
+        return status;
     }
-    gm_status status = gather_mode_suits(call, A, INDEX);
+    status = gather_mode_suits(call, A, INDEX);
     if (status != GM_OK) {
         return status;
     }

@@ -21,14 +21,15 @@ gm_status permute_read_axes(const gm_call *call, int *axes)
         count = 0;
     }
     if (count != in->ndim) {
-        return gm_fail(GM_ERROR_VALUE, "axes has %d numbers, a has %d dimensions", count, in->ndim);
+        return gm_fail(GM_ERROR_VALUE, "axes has %d number%s, a has %d dimension%s", count,
+                       GM_PLURAL(count), in->ndim, GM_PLURAL(in->ndim));
     }
     uint64_t seen = 0;
     for (int d = 0; d < count; d++) {
         int given = permute_axis_of(call, d), axis = given < 0 ? given + in->ndim : given;
         if (axis < 0 || axis >= in->ndim) {
-            return gm_fail(GM_ERROR_VALUE, "axes[%d] is %d, a has %d dimensions", d, given,
-                           in->ndim);
+            return gm_fail(GM_ERROR_VALUE, "axes[%d] is %d, a has %d dimension%s", d, given,
+                           in->ndim, GM_PLURAL(in->ndim));
         }
         if (seen >> axis & 1) {
             return gm_fail(GM_ERROR_VALUE, "axes[%d] is %d, which axes has twice", d, given);
@@ -171,8 +172,8 @@ gm_status permute_takes_unit(const gm_variant *variant, const permute_layout *la
     return layout->unit == unit
                ? GM_OK
                : gm_fail(GM_ERROR_VALUE,
-                         "variant %s moves units of %d bytes; what axes move of a are units of %d",
-                         variant->name, unit, layout->unit);
+                         "variant %s moves units of %d byte%s; what axes move of a are units of %d",
+                         variant->name, unit, GM_PLURAL(unit), layout->unit);
 }
 
 void permute_memory(const permute_layout *layout, const char **begin, const char **end)

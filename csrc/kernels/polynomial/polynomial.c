@@ -23,8 +23,9 @@ enum { NO_CARVEOUT = -1 };
 static gm_status polynomial_result(gm_call *call)
 {
     const gm_array *x = &call->in[X], *c = &call->in[COEFFICIENTS];
-    if (c->ndim != 1) {
-        return gm_fail(GM_ERROR_VALUE, "coefficients has %d dimensions, expected 1", c->ndim);
+    gm_status status = gm_expect_dimensions(call, COEFFICIENTS, 1, "");
+    if (status != GM_OK) {
+        return status;
     }
     if (c->itemsize != x->itemsize) {
         return gm_fail(GM_ERROR_TYPE, "coefficients has dtype float%d, expected that of x, float%d",

@@ -23,8 +23,9 @@ static gm_status prefetch_sum_result(gm_call *call)
 {
     const gm_array *in = &call->in[0];
     int64_t threads = call->parameters[THREADS].integer;
-    if (in->ndim != 2) {
-        return gm_fail(GM_ERROR_VALUE, "a has %d dimensions, expected 2: a row per sum", in->ndim);
+    gm_status status = gm_expect_dimensions(call, 0, 2, ": a row per sum");
+    if (status != GM_OK) {
+        return status;
     }
     if (threads % GM_WARP != 0) {
         return gm_fail(GM_ERROR_VALUE, "threads is %lld, expected a multiple of %d",

@@ -16,11 +16,13 @@ enum { IMAGE, XY };
 static gm_status sample_result(gm_call *call)
 {
     const gm_array *image = &call->in[IMAGE], *xy = &call->in[XY];
-    if (image->ndim != 2) {
-        return gm_fail(GM_ERROR_VALUE, "image has %d dimensions, expected 2", image->ndim);
+    gm_status status = gm_expect_dimensions(call, IMAGE, 2, "");
+    if (status != GM_OK) {
+        return status;
     }
     if (xy->ndim != 2 || xy->shape[1] != 2) {
-        return gm_fail(GM_ERROR_VALUE, "xy has %d dimensions%s, expected shape (n, 2)", xy->ndim,
+        return gm_fail(GM_ERROR_VALUE, "xy has %d dimension%s%s, expected shape (n, 2)", xy->ndim,
+                       GM_PLURAL(xy->ndim),
                        xy->ndim == 2 ? " and rows of another length than 2" : "");
     }
     if (image->size == 0 && xy->shape[0] > 0) {

@@ -25,9 +25,10 @@ enum { LARGE = 1 << 18 /* elements: fewer are added sooner by more threads */ };
 
 static gm_status scatter_add_result(gm_call *call)
 {
-    const gm_array *out = &call->in[OUT], *index = &call->in[INDEX], *in = &call->in[A];
-    if (out->ndim != 1) {
-        return gm_fail(GM_ERROR_VALUE, "out has %d dimensions, expected 1", out->ndim);
+    const gm_array *index = &call->in[INDEX], *in = &call->in[A];
+    gm_status status = gm_expect_dimensions(call, OUT, 1, "");
+    if (status != GM_OK) {
+        return status;
     }
     if (in->ndim != index->ndim ||
         memcmp(in->shape, index->shape, (size_t)in->ndim * sizeof *in->shape) != 0) {

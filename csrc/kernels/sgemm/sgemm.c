@@ -59,11 +59,10 @@ static int line_axis(const gm_call *call, int factor)
 
 static gm_status check_shapes(const gm_call *call)
 {
-    static const char *const names[] = {"a", "b", "c"};
     for (int i = A; i <= C; i++) {
-        if (!call->in[i].absent && call->in[i].ndim != 2) {
-            return gm_fail(GM_ERROR_VALUE, "%s has %d dimensions, expected 2", names[i],
-                           call->in[i].ndim);
+        gm_status status = call->in[i].absent ? GM_OK : gm_expect_dimensions(call, i, 2, "");
+        if (status != GM_OK) {
+            return status;
         }
     }
     const int64_t *a = call->in[A].shape, *b = call->in[B].shape;

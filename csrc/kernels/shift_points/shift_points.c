@@ -27,8 +27,8 @@ static gm_status shift_points_result(gm_call *call)
 {
     const gm_array *in = &call->in[0];
     if (in->ndim != 2) {
-        return gm_fail(GM_ERROR_VALUE, "p has %d dimensions, expected shape (n, 2) or (2, n)",
-                       in->ndim);
+        return gm_fail(GM_ERROR_VALUE, "p has %d dimension%s, expected shape (n, 2) or (2, n)",
+                       in->ndim, GM_PLURAL(in->ndim));
     }
     if (in->shape[0] != 2 && in->shape[1] != 2) {
         return gm_fail(GM_ERROR_VALUE, "p has shape (%lld, %lld), expected (n, 2) or (2, n)",

@@ -17,7 +17,8 @@ static gm_status static_value_result(gm_call *call)
 {
     const gm_array *x = &call->in[0];
     if (x->size != 1) {
-        return gm_fail(GM_ERROR_VALUE, "x has %lld elements, expected one", (long long)x->size);
+        return gm_fail(GM_ERROR_VALUE, "x has %lld element%s, expected one", (long long)x->size,
+                       GM_PLURAL(x->size));
     }
     call->out.ndim = x->ndim;
     memcpy(call->out.shape, x->shape, (size_t)x->ndim * sizeof *x->shape);

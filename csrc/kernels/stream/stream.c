@@ -16,8 +16,9 @@ static gm_status stream_result(gm_call *call)
 {
     const gm_array *a = &call->in[0];
     const int64_t writes = call->parameters[WRITES].integer;
-    if (a->ndim != 2) {
-        return gm_fail(GM_ERROR_VALUE, "a has %d dimensions, expected 2: rows of words", a->ndim);
+    gm_status status = gm_expect_dimensions(call, 0, 2, ": rows of words");
+    if (status != GM_OK) {
+        return status;
     }
     if (a->shape[0] > STREAM_MOST_ROWS) {
         return gm_fail(GM_ERROR_VALUE, "a has %lld rows, expected at most %d",

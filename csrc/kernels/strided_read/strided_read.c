@@ -21,10 +21,11 @@ static gm_status find_slice(const gm_call *call, gm_slice *slice)
 static gm_status strided_read_result(gm_call *call)
 {
     gm_slice slice;
-    if (call->in[0].ndim != 1) {
-        return gm_fail(GM_ERROR_VALUE, "a has %d dimensions, expected 1", call->in[0].ndim);
+    gm_status status = gm_expect_dimensions(call, 0, 1, "");
+    if (status != GM_OK) {
+        return status;
     }
-    gm_status status = find_slice(call, &slice);
+    status = find_slice(call, &slice);
     call->out.ndim = 1;
     call->out.shape[0] = slice.count;
     return status == GM_OK ? gm_slice_check_threads(call) : status;

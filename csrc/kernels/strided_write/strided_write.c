@@ -19,9 +19,9 @@ static gm_status find_slice(const gm_call *call, gm_slice *slice)
 static gm_status strided_write_result(gm_call *call)
 {
     for (int i = OUT; i <= A; i++) {
-        if (call->in[i].ndim != 1) {
-            return gm_fail(GM_ERROR_VALUE, "%s has %d dimensions, expected 1",
-                           call->family->inputs[i].name, call->in[i].ndim);
+        gm_status status = gm_expect_dimensions(call, i, 1, "");
+        if (status != GM_OK) {
+            return status;
         }
     }
     gm_slice slice;

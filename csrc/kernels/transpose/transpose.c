@@ -31,9 +31,9 @@ static gm_status stack_result(gm_call *call)
     int last = in->ndim - 1;
     if (call->variant && call->variant != &variants[transpose_row_strided]) {
         return gm_fail(GM_ERROR_VALUE,
-                       "a has %d dimensions, variant %s takes 2 (variant=\"auto\" takes stacks of "
+                       "a has %d dimension%s, variant %s takes 2 (variant=\"auto\" takes stacks of "
                        "matrices)",
-                       in->ndim, call->variant->name);
+                       in->ndim, GM_PLURAL(in->ndim), call->variant->name);
     }
     call->out.ndim = in->ndim;
     memcpy(call->out.shape, in->shape, (size_t)in->ndim * sizeof *in->shape);
