@@ -127,6 +127,13 @@ typedef struct tiling {
     double time; /* a multiple of a copy's: see instance */
 } tiling;
 
+/* How many times as long fewer tiles than multiprocessors take. */
+static double idleness(const permute_tiling *tiles, const gm_call *call)
+{
+    const int all = call->device->multiprocessors;
+    return tiles->all > 0 && tiles->all < all ? all / (double)tiles->all : 1;
+}
+
 static tiling tiles_of(const gm_call *call, const instance *one, const permute_layout *layout,
                        int closest)
 {
@@ -146,7 +153,8 @@ static tiling tiles_of(const gm_call *call, const instance *one, const permute_l
                         ((double)layout->extent[0] * (double)layout->extent[closest]);
     const double sector = GM_SECTOR / (double)(layout->extent[0] * layout->unit);
     time += taken->base + taken->slope * room * permute_pace(call) + taken->ends * sector;
-    return (tiling){tiles, time > taken->least ? time : taken->least};
+    time = time > taken->least ? time : taken->least;
+    return (tiling){tiles, time * idleness(&tiles, call)};
 }
 
 /* The instance that takes the least time. */
