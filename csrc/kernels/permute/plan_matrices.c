@@ -127,7 +127,8 @@ typedef struct tiling {
     double time; /* a multiple of a copy's: see instance */
 } tiling;
 
-/* How many times as long fewer tiles than multiprocessors take. */
+/* How many times as long fewer tiles than multiprocessors take: another instance for rows of whole
+ * vectors has smaller ones. */
 static double idleness(const permute_tiling *tiles, const gm_call *call)
 {
     const int all = call->device->multiprocessors;
@@ -154,7 +155,7 @@ static tiling tiles_of(const gm_call *call, const instance *one, const permute_l
     const double sector = GM_SECTOR / (double)(layout->extent[0] * layout->unit);
     time += taken->base + taken->slope * room * permute_pace(call) + taken->ends * sector;
     time = time > taken->least ? time : taken->least;
-    return (tiling){tiles, time * idleness(&tiles, call)};
+    return (tiling){tiles, one->whole ? time * idleness(&tiles, call) : time};
 }
 
 /* The instance that takes the least time. */
