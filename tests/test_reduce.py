@@ -219,8 +219,10 @@ def test_many_short_sums_are_more_accurate_than_a_long_one(backend, rng):
     """A running sum of float32 loses what a tree of sums keeps."""
     a = rng.random(2_000_000, dtype="f4")
     exact = a.sum(dtype="f8")
-    running = np.cumsum(a)[-1]
-    assert abs(gm.reduce(a, backend=backend) - exact) < abs(running - exact)
+    lost = abs(
+        np.cumsum(a) - np.cumsum(a, dtype="f8")
+    ).max()  # at its end it may be close by chance
+    assert abs(gm.reduce(a, backend=backend) - exact) < lost
     assert abs(gm.reduce(a, backend=backend) - exact) < 1e-6 * exact
 
 
