@@ -187,6 +187,21 @@ def test_any_layout(data, backend, rng):
     same(quiet(there, to).to_host(), as_numpy(a, to, order="C"))
 
 
+@pytest.mark.parametrize("cut", [np.s_[:], np.s_[::-1, 1:], np.s_[:, ::3], np.s_[1:, ::-2]])
+@pytest.mark.parametrize(("of", "to"), [("f8", "f4"), ("u1", "f8"), ("f4", "i4"), ("c16", "c8")])
+def test_large_transposed_arrays(of, to, cut, backend, rng):
+    """Converted in two steps, of which the first keeps the order."""
+    n, wide = 1501, np.dtype(of).itemsize + np.dtype(to).itemsize
+    a = rng.integers(0, 100, (n, 3 * (8 << 20) // (n * wide) + 2)).astype(of)
+    there = gm.to_device(a, backend=backend)
+    poisoned(backend, 1 << 24)
+    for order in "CFAK":
+        got = there[cut].T.astype(to, order=order)
+        wanted = a[cut].T.astype(to, order=order)
+        same(got.to_host(), wanted)
+        assert got.strides == wanted.strides
+
+
 # ---- numbers side by side ----------------------------------------------------------------------
 
 
