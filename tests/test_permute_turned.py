@@ -177,8 +177,8 @@ def chosen(view):
         ("u1", (4001, 5003), "matrices:gathered_b8"),
         ("f4", (4096, 4096), "matrices:vector_b32"),
         ("f8", (4001, 5003), "matrices:vector_b64"),
-        ("u1", (1500, 2001, 3), "packed:small"),
-        ("f4", (1500, 2001, 3), "packed:words"),
+        ("u1", (1500, 2001, 3), "joined:b8"),
+        ("f4", (1500, 2001, 3), "joined:b32"),
     ],
 )
 def test_choice_for_rotations(dtype, shape, variant, flip):

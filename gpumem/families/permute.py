@@ -174,7 +174,7 @@ def permute(
     ``matrices:gathered_b16``
         elements of 2 bytes, rows that begin anywhere: gathered from shared memory
     ``joined``
-        rows along several axes of the result, columns along several of a
+        rows along several axes of the result, columns along several of a, or pixels
     ``joined:b8``
         units of 1 byte
     ``joined:b16``

@@ -453,6 +453,9 @@ static const gm_variant *choose_with_gaps(const gm_call *call)
     if (layout.unit != call->in[0].itemsize) {
         return gm_row(call, permute_row_tiles);
     }
+    if (permute_joined_time(&layout, call) < permute_matrices_time(&layout, call)) {
+        return gm_row(call, permute_row_joined);
+    }
     return gm_first_that_fits(call, GM_ROWS(permute_row_matrices, permute_row_tiles));
 }
 

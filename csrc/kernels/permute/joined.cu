@@ -8,7 +8,9 @@
  *          moves is matrices of these, of which two axes alone are a small part: axes 3, 2, 1, 0 of
  *          (a, b, c, d) as a matrix of a x b by c x d elements. Only where the next row is, in the
  *          input, and the next column in the result, is no longer a matter of a pitch: a block
- *          writes tables of its own. See joined_tile.h.
+ *          writes tables of its own. Where an axis is both, and innermost, as the channels are of
+ *          images whose rows and columns change places, the next axes are rows and columns, and the
+ *          rows of that axis alternate in a line of the input. See joined_tile.h.
  * Machine  LDGSTS, LDS of units, PRMT, STG.E.128
  */
 #include "joined_tile.h"

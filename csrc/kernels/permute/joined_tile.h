@@ -2,24 +2,27 @@
  * A tile of rows and columns that are along several axes each: rows along the innermost axes of the
  * result, which follow each other there, columns along those of the input.
  *
- *      row r of the input       ...|- - - - - - -|- - - - - - -|- - - - - - -|...   16-byte vectors
+ *      line l of the input      ...|- - - - - - -|- - - - - - -|- - - - - - -|...   16-byte vectors
  *                                     ^ over       the tile's columns   ^
  *      in shared memory            |- - - - - - -|- - - - - - -|- - - - - - -|      the same bytes
  *
  *      column c in the result      .    |#############|#############|######.        sectors
  *                                       ^ its first sector in this tile
  *
- * tables  say where each row is in the input, and in shared memory, and where each column is in the
- *         result: a block works them out, before it may read what the previous kernel wrote.
- * load    copies the vectors in which a row's part begins and ends, and those between, without a
- *         register. A row in shared memory begins as far from a vector as in memory (`over`).
+ * lines   Units that are side by side on both sides, such as the channels of a pixel, are `run` rows
+ *         of a line, in which these alternate. Otherwise each row has a line of its own, `run` is 1.
+ * tables  say where each line is in the input, where each row is in shared memory, and where each
+ *         column is in the result: a block works them out, before it may read what the previous
+ *         kernel wrote.
+ * load    copies the vectors in which a line's part begins and ends, and those between, without a
+ *         register. A line in shared memory begins as far from a vector as in memory (`over`).
  * store   A thread has a vector of the result: N rows of one column. It looks up where these are
  *         only if the column begins elsewhere in a sector than its last one. Columns along one axis
  *         begin alike every SECTOR of them; those along several are sorted by that, if need be.
- * banks   Every N rows, which are one lane's, shared memory has a gap of a vector. So the lanes of
- *         eight neighbouring vectors read from different vectors of the banks. Those of other
- *         columns read other words: see permute_columns_apart; or they gather their words in
- *         another order (`turn`).
+ * banks   Every N lines, if they are one lane's rows, shared memory has a gap of a vector. So the
+ *         lanes of eight neighbouring vectors read from different vectors of the banks. Those of
+ *         other columns read other words: see permute_columns_apart; or they gather their words in
+ *         another order (`turn`). For lines of several rows, plan_banks.c chooses gaps and columns.
  * ends    A tile stores whole sectors, the first of each column is the one that begins in its rows
  *         (HALO of them are the tile's before). The sector in which a column ends and the next one
  *         begins is stored by the tile that has the end: it loads the first rows once more, where
@@ -52,10 +55,11 @@ template <typename type> struct joined_tile {
 typedef struct joined_part {
     const char *in;      /* of the matrix, at the tile's first column */
     char *out;           /* of the matrix, at the tile's first row, beyond which HALO are others' */
-    int64_t row;         /* of the matrix, with which the tile begins */
+    int64_t row;         /* of the matrix, with which the tile begins, */
+    uint32_t line;       /* and the line in which that is: below 0 where the row is */
     uint32_t rows, cols; /* of the tile; rows behind the matrix are of what follows it */
     uint32_t first, end; /* rows of the tile with which the matrix begins and ends */
-    int64_t *offsets;    /* of rows, from `in` on */
+    int64_t *offsets;    /* of lines, from `in` on */
     uint32_t *places;    /* of rows, in shared memory: see joined_entry */
     uint32_t *counts;    /* of columns that begin alike, and */
     uint16_t *order;     /* all by that */
@@ -74,17 +78,18 @@ GM_DEVICE uint32_t joined_entry(uint32_t r)
     return r + r / 16;
 }
 
-/* Where row r begins in shared memory, but for `over`. */
-template <typename geometry> GM_DEVICE uint32_t joined_row(const permute_joined_args &a, uint32_t r)
+/* From a column to the next in a line. */
+template <typename geometry> GM_DEVICE uint32_t joined_across(const permute_joined_args &a)
 {
-    return (r * a.vectors.by + (geometry::N > 1 ? r / geometry::N : 0)) * 16;
+    return a.run.by * geometry::SIZE;
 }
 
 template <typename geometry>
-GM_DEVICE typename geometry::unit joined_unit(const joined_part &part, uint32_t r, uint32_t c)
+GM_DEVICE typename geometry::unit joined_unit(const permute_joined_args &a, const joined_part &part,
+                                              uint32_t r, uint32_t c)
 {
     return *(const typename geometry::unit *)(part.tile + part.places[joined_entry(r)] +
-                                              c * geometry::SIZE);
+                                              c * joined_across<geometry>(a));
 }
 
 /* Row of the tile with which the first sector begins in a column of the result. */
@@ -123,15 +128,21 @@ template <typename geometry>
 GM_DEVICE bool joined_find(const permute_joined_args &a, uint32_t matrix, uint32_t column,
                            const joined_part &part)
 {
+    const uint32_t bytes = part.cols * joined_across<geometry>(a);
     bool inside = true;
     for (uint32_t r = part.first + threadIdx.x; r < part.rows; r += JOINED_THREADS) {
         const bool behind = r >= part.end;
-        const uint32_t row = (uint32_t)part.row + r - (behind ? a.rows : 0);
-        const int64_t offset = joined_offset(a.row, row) + (behind ? a.jump : 0);
+        uint32_t line = (uint32_t)part.row + r - (behind ? a.rows : 0);
+        const uint32_t in_line = permute_take(&line, a.run);
+        const int64_t offset = joined_offset(a.line, line) + (behind ? a.jump : 0);
         const char *at = part.in + offset;
-        part.offsets[r] = offset;
-        part.places[joined_entry(r)] = joined_row<geometry>(a, r) + ((uint32_t)(uintptr_t)at & 15);
-        inside = inside && at - 15 >= a.begin && at + part.cols * geometry::SIZE + 15 <= a.end;
+        line += (behind ? a.lines : 0) - part.line;
+        if (in_line == 0 || r == part.first) {
+            part.offsets[line] = offset;
+        }
+        part.places[joined_entry(r)] = (line * a.vectors.by + (line >> a.gap)) * 16 +
+                                       ((uint32_t)(uintptr_t)at & 15) + in_line * geometry::SIZE;
+        inside = inside && at - 15 >= a.begin && at + bytes + 15 <= a.end;
     }
     for (uint32_t c = threadIdx.x; c < part.cols; c += JOINED_THREADS) {
         const int64_t offset = joined_offset(a.col, column + c);
@@ -188,15 +199,17 @@ template <typename geometry> GM_DEVICE void joined_sort(const joined_part &part)
 template <typename geometry, bool INSIDE>
 GM_DEVICE void joined_load(const permute_joined_args &a, const joined_part &part)
 {
-    const uint32_t bytes = part.cols * geometry::SIZE, all = part.rows * a.vectors.by;
+    const uint32_t bytes = part.cols * joined_across<geometry>(a);
+    const uint32_t lines =
+        permute_divide((uint32_t)part.row + part.rows - 1, a.run) - part.line + 1;
 #pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < all; i += JOINED_THREADS) {
-        const uint32_t r = permute_divide(i, a.vectors), v = i - r * a.vectors.by;
-        const char *row = part.in + part.offsets[r];
-        const uint32_t over = (uint32_t)(uintptr_t)row & 15;
-        if (r >= part.first && v * 16 < over + bytes) {
-            const char *from = row - over + v * 16;
-            char *to = part.tile + (i + (geometry::N > 1 ? r / geometry::N : 0)) * 16;
+    for (uint32_t i = threadIdx.x; i < lines * a.vectors.by; i += JOINED_THREADS) {
+        const uint32_t l = permute_divide(i, a.vectors), v = i - l * a.vectors.by;
+        const char *line = part.in + part.offsets[l];
+        const uint32_t over = (uint32_t)(uintptr_t)line & 15;
+        if ((int32_t)(part.line + l) >= 0 && v * 16 < over + bytes) {
+            const char *from = line - over + v * 16;
+            char *to = part.tile + (i + (l >> a.gap)) * 16;
             if (INSIDE || (from >= a.begin && from + 16 <= a.end)) {
                 gm_copy_async_kept_line(to, from);
             } else {
@@ -261,7 +274,8 @@ GM_DEVICE void joined_store_alike(const permute_joined_args &a, const joined_par
         const uint32_t r = begin + N * v;
         if (joined_is_whole<geometry>(part, r, v)) {
             uint32_t place[N];
-            joined_look_up<geometry>(part, r, col * geometry::SIZE, turn * (N / 4), place);
+            joined_look_up<geometry>(part, r, col * joined_across<geometry>(a), turn * (N / 4),
+                                     place);
             const char *from = part.tile;
             char *out = part.out + r * geometry::SIZE, *to = out + (part.columns[col] >> 2);
 #pragma unroll 2
@@ -272,7 +286,7 @@ GM_DEVICE void joined_store_alike(const permute_joined_args &a, const joined_par
                 }
                 *(uint4 *)to = TURNED ? joined_turn_back(vector, turn) : vector;
                 to += across;
-                from += geometry::TOGETHER * geometry::SIZE;
+                from += geometry::TOGETHER * joined_across<geometry>(a);
             }
         }
     }
@@ -305,7 +319,7 @@ GM_DEVICE void joined_store_sorted(const permute_joined_args &a, const joined_pa
             }
             if (whole) {
                 *(uint4 *)(column + r * geometry::SIZE) =
-                    permute_gather(part.tile + c * geometry::SIZE, place);
+                    permute_gather(part.tile + c * joined_across<geometry>(a), place);
             }
         }
     }
@@ -340,7 +354,7 @@ GM_DEVICE void joined_store_behind(const permute_joined_args &a, const joined_pa
             typename geometry::unit units[N];
 #pragma unroll
             for (uint32_t j = 0; j < N; j++) {
-                units[j] = joined_unit<geometry>(part, r + j, c);
+                units[j] = joined_unit<geometry>(a, part, r + j, c);
             }
             uint4 vector;
             memcpy((void *)&vector, units, sizeof vector);
@@ -365,7 +379,7 @@ GM_DEVICE void joined_store_end(const permute_joined_args &a, const joined_part 
     const uint32_t r = (begin ? part.first : tail) + lane;
     if (lane < SECTOR && r < part.end && (begin ? r < head : ends)) {
         *(typename geometry::unit *)(column + r * geometry::SIZE) =
-            joined_unit<geometry>(part, r, c);
+            joined_unit<geometry>(a, part, r, c);
     }
 }
 
@@ -395,17 +409,18 @@ GM_DEVICE void joined_tile_move(const permute_joined_args &a, const permute_spot
     const uint32_t column = at.x * a.width;
     const int64_t row = (int64_t)at.y * a.step - a.halo;
     joined_part part;
-    part.in = a.in + (int64_t)column * geometry::SIZE;
+    part.in = a.in + (int64_t)column * joined_across<geometry>(a);
     part.out = a.out;
     permute_move_to(a.grid.outer, at.index, &part.in, &part.out);
     part.out += row * geometry::SIZE;
     part.row = row;
+    part.line = permute_divide((uint32_t)(row + a.halo * a.run.by), a.run) - a.halo;
     part.rows = (uint32_t)min((int64_t)a.rows - row + more, (int64_t)most);
     part.cols = min(a.cols - column, a.width);
     part.first = row < 0 ? a.halo : 0;
     part.end = (uint32_t)min((int64_t)a.rows - row, (int64_t)most + 1);
     part.offsets = (int64_t *)memory;
-    part.columns = part.offsets + most;
+    part.columns = part.offsets + a.most;
     part.counts = (uint32_t *)(part.columns + a.width);
     part.order = (uint16_t *)(part.counts + geometry::SECTOR);
     part.places = (uint32_t *)(part.order + a.width);

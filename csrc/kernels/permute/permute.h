@@ -164,7 +164,7 @@ enum { JOINED_THREADS = 256, JOINED_LANES = 8, JOINED_DIMS = 4 };
 typedef struct permute_joined_side {
     int ndim;
     permute_divisor extent[JOINED_DIMS];
-    int64_t stride[JOINED_DIMS]; /* bytes: of rows in the input, of columns in the result */
+    int64_t stride[JOINED_DIMS]; /* bytes: of lines in the input, of columns in the result */
 } permute_joined_side;
 
 typedef struct permute_joined_args {
@@ -172,12 +172,15 @@ typedef struct permute_joined_args {
     char *out;
     const char *begin, *end; /* the input's memory */
     permute_grid grid;
-    permute_joined_side row, col;
+    permute_joined_side line, col;
     uint32_t rows, cols;     /* of a matrix */
+    permute_divisor run;     /* rows of a line, */
+    uint32_t lines, most;    /* of which a matrix has so many, and a tile parts of so many */
     uint32_t step;           /* rows from a tile to the next, whole sectors of the result, */
     uint32_t halo;           /* and rows that a tile has of the one before */
     uint32_t width;          /* columns of a tile */
-    permute_divisor vectors; /* of a row in shared memory */
+    permute_divisor vectors; /* of a line in shared memory, */
+    uint32_t gap;            /* where one is free behind every 2^gap lines */
     uint32_t apart;          /* columns that a warp stores together are 2^apart from each other */
     uint32_t tables;         /* bytes */
     bool turned;             /* and would read the same banks in the same order */

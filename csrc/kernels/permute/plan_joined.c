@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "backend/backend.h"
+#include "permute/plan_banks.h"
 #include "permute/plan_gathered.h"
 #include "permute/plan_grid.h"
 #include "permute/plan_matrices.h"
@@ -15,6 +16,7 @@
 enum {
     VECTOR = 16,    /* bytes */
     MOST = 1 << 30, /* rows, and columns: threads divide numbers of 32 bits */
+    LONGEST = 64,   /* units that stay together */
     LONG = 1024,    /* bytes: see enough_columns */
     FEW_BYTES = 48,
     FEW_HALVES = 100
@@ -22,11 +24,12 @@ enum {
 
 /* ---- joining axes ---------------------------------------------------------------------------- */
 
-/* What is left of a layout: axis 0 has all rows, `closest` all columns. */
+/* What is left of a layout: axis 0 has all rows, `closest` all columns, and lines so many rows. */
 typedef struct joined {
     permute_layout layout;
     int closest;
-    permute_joined_side row, col;
+    int64_t run;
+    permute_joined_side line, col;
     int64_t col_from[JOINED_DIMS];
 } joined;
 
@@ -37,20 +40,40 @@ static void begin_side(permute_joined_side *side, int64_t extent, int64_t stride
     side->ndim++;
 }
 
-/* The axis that goes on where axis `d` ends, in the input or in the result; 0: there is none. */
-static int next_axis(const joined *j, const permute_joined_side *side, int d, const int64_t *stride)
+/* The axis of which elements follow each other after so many bytes, in the input or in the result;
+ * 0: there is none. */
+static int axis_after(const permute_layout *layout, const int64_t *stride, int64_t bytes)
+{
+    int d = layout->ndim - 1;
+    while (d > 0 && stride[d] != bytes) {
+        d--;
+    }
+    return d;
+}
+
+/* The axis that goes on where axis `d` ends, after so many bytes; 0: there is none. */
+static int next_axis(const joined *j, const permute_joined_side *side, int d, const int64_t *stride,
+                     int64_t bytes)
 {
     const permute_layout *layout = &j->layout;
-    if (side->ndim == JOINED_DIMS) {
-        return 0;
+    const int next = axis_after(layout, stride, bytes);
+    return side->ndim < JOINED_DIMS && next != j->closest && next > 0 &&
+                   layout->extent[d] <= MOST / layout->extent[next]
+               ? next
+               : 0;
+}
+
+/* The axis of columns: the one that is closest in the input, or that goes on where runs end which
+ * stay together; -1 if there is none. */
+static int axis_of_columns(const permute_layout *layout)
+{
+    const int closest = permute_closest_axis(layout);
+    if (closest != 0 || layout->from[0] != layout->unit || layout->to[0] != layout->unit) {
+        return closest;
     }
-    for (int next = 1; next < layout->ndim; next++) {
-        if (next != j->closest && stride[next] == layout->extent[d] * layout->unit &&
-            layout->extent[d] <= MOST / layout->extent[next]) {
-            return next;
-        }
-    }
-    return 0;
+    const int64_t run = layout->extent[0] * layout->unit;
+    const int after = axis_after(layout, layout->from, run);
+    return after > 0 && axis_after(layout, layout->to, run) > 0 ? after : -1;
 }
 
 /* Axis `next` becomes part of axis `d`. */
@@ -90,17 +113,26 @@ static int64_t enough_columns(const joined *j, int next)
 
 /* An axis that could be in both is in the shorter one; but columns that would begin differently in
  * sectors have it only where they are very few. */
-static joined join_axes(const permute_layout *layout, int closest)
+static joined join_axes(const permute_layout *layout)
 {
-    joined j = {.layout = *layout, .closest = closest};
-    begin_side(&j.row, layout->extent[0], layout->from[0]);
-    j.col_from[0] = layout->from[closest];
-    begin_side(&j.col, layout->extent[closest], layout->to[closest]);
+    joined j = {.layout = *layout, .closest = axis_of_columns(layout), .run = 1};
+    if (permute_closest_axis(layout) == 0) {
+        const int first = axis_after(layout, layout->to, layout->extent[0] * layout->unit);
+        j.run = layout->extent[0];
+        j.layout.from[0] = layout->from[first];
+        begin_side(&j.line, layout->extent[first], layout->from[first]);
+        join(&j, 0, first);
+    } else {
+        begin_side(&j.line, layout->extent[0], layout->from[0]);
+    }
+    j.col_from[0] = j.layout.from[j.closest];
+    begin_side(&j.col, j.layout.extent[j.closest], j.layout.to[j.closest]);
     for (;;) {
         const permute_layout *all = &j.layout;
-        const int64_t rows = all->extent[0] * all->unit, cols = all->extent[j.closest] * all->unit;
-        int row = next_axis(&j, &j.row, 0, all->to);
-        int col = next_axis(&j, &j.col, j.closest, all->from);
+        const int64_t rows = all->extent[0] * all->unit;
+        const int64_t cols = all->extent[j.closest] * j.run * all->unit;
+        int row = next_axis(&j, &j.line, 0, all->to, rows);
+        int col = next_axis(&j, &j.col, j.closest, all->from, cols);
         const int64_t enough = enough_columns(&j, col);
         if (cols >= enough) {
             col = 0;
@@ -112,7 +144,7 @@ static joined join_axes(const permute_layout *layout, int closest)
             row = 0;
         }
         if (row > 0) {
-            begin_side(&j.row, all->extent[row], all->from[row]);
+            begin_side(&j.line, all->extent[row], all->from[row]);
             join(&j, 0, row);
         } else {
             j.col_from[j.col.ndim] = all->from[col];
@@ -144,22 +176,18 @@ static int log_of(int64_t unit)
 
 static void cut(const joined *j, int64_t wide, int64_t high, permute_joined_args *args)
 {
-    const int64_t unit = j->layout.unit, alike = GM_SECTOR / unit;
-    args->width = permute_share_of(args->cols, wide / unit, alike);
+    const int64_t unit = j->layout.unit, alike = GM_SECTOR / unit, pixel = unit * j->run;
+    args->width = permute_share_of(args->cols, permute_divide_up(wide, pixel), alike);
     args->step = permute_share_of((int64_t)args->rows + args->halo, high / unit, alike);
-    const int64_t vectors = args->width * unit / VECTOR;
+    const int64_t vectors = args->width * pixel / VECTOR;
     args->vectors = permute_divisor_of(unit == VECTOR ? vectors | 1 : vectors + 1);
     const size_t rows = args->step + args->halo;
+    args->most = (uint32_t)permute_divide_up((int64_t)rows - 1, j->run) + 1;
     enum { LINE = 128, ENTRIES = 16 /* of a table, and a gap */ };
-    const size_t tables = (rows + args->width) * sizeof(int64_t) + args->width * sizeof(uint16_t) +
+    const size_t tables = ((size_t)args->most + args->width) * sizeof(int64_t) +
+                          args->width * sizeof(uint16_t) +
                           ((size_t)alike + rows + rows / ENTRIES + 1) * sizeof(uint32_t);
     args->tables = (uint32_t)((tables + LINE - 1) / LINE * LINE);
-}
-
-static size_t bytes_of(const permute_joined_args *args, int unit)
-{
-    const size_t rows = args->step + args->halo;
-    return args->tables + (rows * args->vectors.by + rows * (size_t)unit / VECTOR + 1) * VECTOR;
 }
 
 static permute_tiling tiles_of(const joined *j, const permute_joined_args *args)
@@ -167,28 +195,41 @@ static permute_tiling tiles_of(const joined *j, const permute_joined_args *args)
     return permute_tiling_of(&j->layout, j->closest, args->width, args->step, args->halo);
 }
 
-/* Bytes of a tile's rows and columns, and how many blocks have room on a multiprocessor, by the
+/* Bytes of a tile's lines and columns, and how many blocks have room on a multiprocessor, by the
  * unit: the fastest of a dozen that were measured on an H200. Where one side is short, the other
- * one is longer. Small arrays gain nothing by smaller tiles. */
+ * one is longer. Small arrays gain nothing by smaller tiles. A line of several rows is longer, and
+ * so are columns: by these powers of their number, of a tile of so many times the size. */
 static const struct {
     int wide, high, blocks;
-} SIZES[] = {{224, 256, 3}, {256, 256, 3}, {512, 256, 3}, {512, 512, 3}, {768, 1024, 2}};
+    double longer, larger;
+} SIZES[] = {{224, 256, 3, 0.85, 0.87},
+             {256, 256, 3, 0.65, 1},
+             {512, 256, 3, 0.5, 1.2},
+             {512, 512, 3, 0.5, 1},
+             {768, 1024, 2, 0.5, 1}};
+
+static size_t room_of(const gm_device_properties *device, int log)
+{
+    enum { RESERVED = 2 << 10 };
+    return (size_t)device->shared_per_multiprocessor / (size_t)SIZES[log].blocks - RESERVED;
+}
 
 static void fit(const joined *j, const gm_device_properties *device, permute_joined_args *args)
 {
-    enum { RESERVED = 2 << 10 };
-    const int64_t unit = j->layout.unit, cols = args->cols * unit, rows = args->rows * unit;
+    const int64_t unit = j->layout.unit, rows = args->rows * unit;
+    const int64_t cols = args->cols * j->run * unit;
     const int log = log_of(unit);
-    const size_t room =
-        (size_t)device->shared_per_multiprocessor / (size_t)SIZES[log].blocks - RESERVED;
-    int64_t wide = SIZES[log].wide, high = SIZES[log].high;
+    const size_t room = room_of(device, log);
+    const double run = (double)j->run, larger = j->run > 1 ? SIZES[log].larger : 1;
+    int64_t wide = (int64_t)(SIZES[log].wide * larger * pow(run, SIZES[log].longer));
+    int64_t high = (int64_t)(SIZES[log].high * larger * pow(run, 1 - SIZES[log].longer));
     if (cols < wide / 2) {
         high *= 2;
     } else if (rows < high / 2) {
         wide *= 2;
     }
     cut(j, wide, high, args);
-    while (bytes_of(args, (int)unit) > room && high > GM_SECTOR) {
+    while (permute_joined_bytes(args) > room && high > GM_SECTOR) {
         wide = wide > 2 * GM_SECTOR ? wide - GM_SECTOR : wide;
         high = wide > 2 * GM_SECTOR ? high : high / 2;
         cut(j, wide, high, args);
@@ -240,6 +281,17 @@ static void find_next(const joined *j, permute_joined_args *args)
     }
 }
 
+/* log2 of how many lines a lane has units of: shared memory has a gap behind these. */
+static uint32_t gap_of(int64_t unit, int64_t run)
+{
+    enum { NEVER = 31 };
+    uint32_t gap = 0;
+    while ((int64_t)1 << (gap + 1) <= VECTOR / unit / run) {
+        gap++;
+    }
+    return unit == VECTOR ? NEVER : gap;
+}
+
 static permute_joined_args plan_of(const joined *j, const gm_device_properties *device)
 {
     const permute_layout *layout = &j->layout;
@@ -247,14 +299,19 @@ static permute_joined_args plan_of(const joined *j, const gm_device_properties *
     permute_joined_args args = {
         .in = layout->in,
         .out = layout->out,
-        .row = j->row,
+        .line = j->line,
         .col = j->col,
         .rows = (uint32_t)layout->extent[0],
         .cols = (uint32_t)layout->extent[j->closest],
+        .run = permute_divisor_of(j->run),
+        .lines = (uint32_t)(layout->extent[0] / j->run),
+        .gap = gap_of(unit, j->run),
         .halo = permute_past_sector(bits_of_columns(j)) / (unsigned)unit,
-        .apart = permute_columns_apart(layout->from[0], layout->to[j->closest], (int)unit),
+        .apart = j->run > 1
+                     ? 0
+                     : permute_columns_apart(layout->from[0], layout->to[j->closest], (int)unit),
         .turned =
-            unit == 1 &&
+            unit == 1 && j->run == 1 &&
             permute_places_differ(layout->from[0], layout->to[j->closest], 1) % (VECTOR / 2) == 0,
         .uneven = layout->extent[0] * unit % GM_SECTOR != 0,
     };
@@ -276,11 +333,22 @@ static const struct {
 
 enum { INSTANCES = sizeof instances / sizeof *instances };
 
+static bool takes_runs(const permute_layout *turned, int cols)
+{
+    const int64_t run = turned->extent[0];
+    const int first = axis_after(turned, turned->to, run * turned->unit);
+    return cols > 0 && cols != first && turned->ndim <= PERMUTE_TILES_DIMS + 2 && run <= LONGEST &&
+           turned->extent[first] <= MOST / run && turned->extent[cols] <= MOST &&
+           permute_magnitude(turned->from[first]) >= turned->extent[cols] * run * turned->unit;
+}
+
 static bool takes(const permute_layout *turned)
 {
-    const int closest = permute_closest_axis(turned);
-    return permute_has_matrices(turned, closest) && turned->extent[0] <= MOST &&
-           turned->extent[closest] <= MOST;
+    const int cols = axis_of_columns(turned);
+    return permute_closest_axis(turned) == 0
+               ? takes_runs(turned, cols)
+               : permute_has_matrices(turned, cols) && turned->extent[0] <= MOST &&
+                     turned->extent[cols] <= MOST;
 }
 
 gm_status permute_takes_joined(const gm_variant *variant, const gm_call *call)
@@ -294,12 +362,13 @@ gm_status permute_takes_joined(const gm_variant *variant, const gm_call *call)
         return status;
     }
     if (!takes(&layout)) {
-        return gm_fail(
-            GM_ERROR_VALUE,
-            "variant %s takes matrices of at most %d rows and columns, whose rows run on "
-            "in a: that of its axis which is the last of the result is the closest one "
-            "as well, or no axis of a is contiguous",
-            variant->name, MOST);
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s takes matrices of at most %d rows and columns, of units or of "
+                       "runs of at most "
+                       "%d units that stay together: in a, columns follow each other without gaps, "
+                       "and rows do not "
+                       "overlap",
+                       variant->name, MOST, LONGEST);
     }
     for (int i = 0; i < INSTANCES && status == GM_OK; i++) {
         if (gm_row(call, instances[i].row) == variant) {
@@ -309,7 +378,7 @@ gm_status permute_takes_joined(const gm_variant *variant, const gm_call *call)
     if (status != GM_OK) {
         return status;
     }
-    const joined j = join_axes(&layout, permute_closest_axis(&layout));
+    const joined j = join_axes(&layout);
     const permute_joined_args args = plan_of(&j, call->device);
     return tiles_of(&j, &args).all > 0
                ? GM_OK
@@ -343,13 +412,15 @@ static double unevenness(const permute_tiling *tiles, int blocks)
     return waves > 1 ? ceil(waves) / waves - 1 : 0;
 }
 
-/* Times are multiples of a copy's, by 476 layouts of 2 MB to 1.2 GB on an H200. */
+/* Times are multiples of a copy's, by 476 layouts of 2 MB to 1.2 GB on an H200, and 130 of which
+ * lines have several rows. */
 double permute_joined_time(const permute_layout *layout, const gm_call *call)
 {
     enum { LEAST_ROW = 48, LEAST_COLUMN = 128, LINE = 64, TILE = 8192 /* bytes */ };
     static const double SMALL = 24 << 20 /* bytes */, OF_SMALL[] = {0.05, 0.05, 0.1, 0.1, 0.1};
     static const struct {
         double base;
+        double runs;   /* if lines have several rows, */
         double load;   /* of rows that are loaded again for other tiles, */
         double room;   /* of what tiles have no elements for, */
         double rows;   /* for a line of a tile's row, */
@@ -357,17 +428,19 @@ double permute_joined_time(const permute_layout *layout, const gm_call *call)
         double tiles;  /* for tiles of so many bytes, */
         double waves;  /* of blocks that are missing in the last wave */
     } TIME[] = {
-        {1.09, 0.44, 0.3, 0.15, 0.16, 0, 0.66}, {1.05, 0.12, 0.05, 0.17, 0.07, 0.05, 0.2},
-        {0.97, 0.05, 0.1, 0.12, 0.1, 0.3, 0.1}, {1.07, 0, 0.25, 0.1, 0.03, 0.05, 0.1},
-        {1.03, 0.1, 0.1, 0.3, 0, 0.15, 0.1},
+        {1.09, -0.03, 0.44, 0.3, 0.15, 0.16, 0, 0.66},
+        {1.05, -0.07, 0.12, 0.05, 0.17, 0.07, 0.05, 0.2},
+        {0.97, -0.01, 0.05, 0.1, 0.12, 0.1, 0.3, 0.1},
+        {1.07, -0.07, 0, 0.25, 0.1, 0.03, 0.05, 0.1},
+        {1.03, -0.05, 0.1, 0.1, 0.3, 0, 0.15, 0.1},
     };
     permute_layout turned = *layout;
     permute_turn(&turned);
     if (!takes(&turned)) {
         return INFINITY;
     }
-    const joined j = join_axes(&turned, permute_closest_axis(&turned));
-    if (j.row.ndim == 1 && j.col.ndim == 1) {
+    const joined j = join_axes(&turned);
+    if (j.run == 1 && j.line.ndim == 1 && j.col.ndim == 1) {
         return INFINITY; /* matrices, which the tiles of that row move faster */
     }
     const permute_joined_args args = plan_of(&j, call->device);
@@ -382,9 +455,9 @@ double permute_joined_time(const permute_layout *layout, const gm_call *call)
     const double room = (double)(tiles.down * args.step) * (double)(tiles.across * args.width);
     const double small = SMALL / ((double)layout->units * unit);
     const int i = log_of(layout->unit);
-    return TIME[i].base + OF_SMALL[i] * (small < 1 ? small : 1) + TIME[i].load * again / rows +
-           TIME[i].room * (room / (rows * cols) - 1) + TIME[i].rows * LINE / row +
-           (begins_alike(&j, &args) ? 0 : TIME[i].others) +
+    return TIME[i].base + (j.run > 1 ? TIME[i].runs : 0) + OF_SMALL[i] * (small < 1 ? small : 1) +
+           TIME[i].load * again / rows + TIME[i].room * (room / (rows * cols) - 1) +
+           TIME[i].rows * LINE / row + (begins_alike(&j, &args) ? 0 : TIME[i].others) +
            TIME[i].tiles * TILE * unit / (row * col) +
            TIME[i].waves * unevenness(&tiles, SIZES[i].blocks * call->device->multiprocessors);
 }
@@ -395,11 +468,15 @@ void permute_plan_joined(const gm_variant *variant, const gm_call *call, gm_plan
     permute_joined_args *args = (permute_joined_args *)plan->args;
     (void)variant;
     permute_fold_turned(call, PERMUTE_WIDEST, &layout);
-    const joined j = join_axes(&layout, permute_closest_axis(&layout));
+    const joined j = join_axes(&layout);
     *args = plan_of(&j, call->device);
+    if (j.run > 1) {
+        permute_choose_banks(args, layout.unit, j.layout.from[0], j.layout.to[j.closest],
+                             room_of(call->device, log_of(layout.unit)));
+    }
     permute_memory(&layout, &args->begin, &args->end);
     plan->args_size = sizeof *args;
-    plan->shared_bytes = bytes_of(args, layout.unit);
+    plan->shared_bytes = permute_joined_bytes(args);
     const permute_tiling tiles = tiles_of(&j, args);
     permute_fill_grid(&tiles, &j.layout, j.closest, plan, &args->grid);
 }
