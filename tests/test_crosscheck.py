@@ -20,7 +20,6 @@ NOT_IN_IT = {  # younger than the result
     ("prefetch_sum", "bulk"),  # requests otherwise than when it was measured
     ("sgemm", "stream_k"),
     *{("gather", "words"), ("strided_read", "words")},
-    *(("permute", f"joined:{unit}") for unit in ("b8", "b16", "b32", "b64", "b128")),
 }
 
 
