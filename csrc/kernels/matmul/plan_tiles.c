@@ -161,6 +161,30 @@ static bool turns(const gm_call *call, int row, const matmul_args *args)
                matmul_divide_up(m, y) * matmul_divide_up(n, x);
 }
 
+/* By how much longer tiles of warps take for few lines on one side of a single product: a block has
+ * few bytes on their way at a time, and blocks that share the depth have more of them. By 280
+ * products on an H200. */
+static double longer_for_few_lines(int row, const matmul_args *args, int64_t shares)
+{
+    enum { FEW = 8, SOME = 16 };
+    static const double SHARED = 0.4;
+    static const struct {
+        int row;
+        double few, some;
+    } LONGER[] = {
+        {matmul_row_warp_tiles_32x32, 0.3, 0.15},
+        {matmul_row_warp_tiles_32x64, 0.2, 0.12},
+        {matmul_row_warp_tiles_64x64, 0.15, 0.08},
+    };
+    const int64_t lines = matmul_thin_sides(args);
+    for (size_t i = 0; args->products == 1 && i < sizeof LONGER / sizeof *LONGER; i++) {
+        if (LONGER[i].row == row && lines <= SOME) {
+            return (lines <= FEW ? LONGER[i].few : LONGER[i].some) * (shares > 1 ? SHARED : 1);
+        }
+    }
+    return 0;
+}
+
 double matmul_plan_tiles(int row, const gm_call *call, matmul_args *args)
 {
     double time;
@@ -178,5 +202,5 @@ double matmul_plan_tiles(int row, const gm_call *call, matmul_args *args)
     args->share = matmul_best_share(&kernel, &size, unit, &time);
     const int64_t shares = args->depth > 0 ? matmul_divide_up(args->depth, args->share) : 1;
     args->cluster = shares > 1 && shares <= kernel.shape.cluster ? (int)shares : 0;
-    return time;
+    return time * (1 + longer_for_few_lines(row, args, shares));
 }
