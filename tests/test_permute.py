@@ -477,7 +477,7 @@ def test_axes_of_any_sequence(rng):
         ("f2", (99, 1000, 9), (2, 1, 0), "joined"),
         ("f4", (64, 64, 64), (2, 1, 0), "matrices"),
         ("f2", (7, 96, 192), (0, 2, 1), "matrices"),  # as many small tiles as multiprocessors
-        ("f4", (16, 40, 32, 20), (3, 1, 2, 0), "packed"),
+        ("f4", (16, 60, 48, 30), (3, 1, 2, 0), "packed"),
         ("f4", (8, 1, 64), (1, 0, 2), "contiguous"),
         ("f4", (2,) * 13, tuple(range(12, -1, -1)), "words"),
         ("u1", (8, 32, 64, 3), (0, 3, 1, 2), "pixels"),

@@ -327,8 +327,8 @@ static double lateness(const permute_layout *layout)
  * sector that the L1 does not keep is loaded again for each unit of it. */
 static double pace_of_small_runs(const permute_layout *layout)
 {
-    static const by_unit CONTIGUOUS = {3.9, 2.3, 1.6, 1.34, 1.32}, SOON = {3.5, 1.8, 1, 0.9, 0.9},
-                         LATE = {5.5, 3.3, 3.2, 2.1, 1.45};
+    static const by_unit CONTIGUOUS = {3.9, 2.3, 1.2, 1.2, 1.32}, SOON = {3.5, 1.8, 1, 0.9, 0.9},
+                         LATE = {5.5, 3.3, 2.7, 1.9, 1.45};
     const double unit = layout->unit, apart = (double)permute_magnitude(layout->from[0]);
     if (apart == unit) {
         return of(CONTIGUOUS, layout) * ends(layout, (double)layout->extent[0] * unit);
@@ -338,7 +338,8 @@ static double pace_of_small_runs(const permute_layout *layout)
 }
 
 /* The estimates above are lines through larger arrays, too. Of small ones runs moves more before
- * packed has its first tile: lines through times of 723 layouts of 1 to 24 MB. */
+ * packed has its first tile: lines through times of 723 layouts of 1 to 24 MB on an H100, and of
+ * units of 4 and 8 bytes of 150 on an H200. */
 static bool is_faster_by_runs(const permute_layout *layout, double time_of_packed)
 {
     static const double BEGIN = 1.4; /* of packed, for an array of no bytes */

@@ -416,7 +416,7 @@ static double unevenness(const permute_tiling *tiles, int blocks)
  * lines have several rows. */
 double permute_joined_time(const permute_layout *layout, const gm_call *call)
 {
-    enum { LEAST_ROW = 48, LEAST_COLUMN = 128, LINE = 64, TILE = 8192 /* bytes */ };
+    enum { LEAST_ROW = 48, LEAST_COLUMN = 96, LINE = 64, TILE = 8192 /* bytes */ };
     static const double SMALL = 24 << 20 /* bytes */, OF_SMALL[] = {0.05, 0.05, 0.1, 0.1, 0.1};
     static const struct {
         double base;
