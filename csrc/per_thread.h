@@ -13,7 +13,8 @@
 typedef enum gm_part {
     GM_PART_ERRORS,    /* error.c */
     GM_PART_CHOICES,   /* call/kept.c */
-    GM_PART_PLANS,     /* kernels/permute/plan_packed.c */
+    GM_PART_PLANS,     /* kernels/permute/plan_kept.c */
+    GM_PART_BANKS,     /* kernels/permute/plan_banks.c */
     GM_PART_PRODUCERS, /* python/producers.c */
     GM_PART_ADDRESSES, /* backend/cuda_memory.c */
     GM_PART_MODULES,   /* sim/storage.c */

@@ -9,8 +9,9 @@
  *      column c in the result      .    |#############|#############|######.        sectors
  *                                       ^ its first sector in this tile
  *
- * lines   Units that are side by side on both sides, such as the channels of a pixel, are `run` rows
- *         of a line, in which these alternate. Otherwise each row has a line of its own, `run` is 1.
+ * lines   Units that are side by side on both sides, such as the channels of a pixel, are `run`
+ *         rows of a line, in which these alternate. Otherwise each row has a line of its own, and
+ *         `run` is 1.
  * tables  say where each line is in the input, where each row is in shared memory, and where each
  *         column is in the result: a block works them out, before it may read what the previous
  *         kernel wrote.

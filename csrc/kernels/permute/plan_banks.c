@@ -10,7 +10,9 @@
 #include "permute/plan_banks.h"
 
 #include <limits.h>
+#include <string.h>
 
+#include "per_thread.h"
 #include "permute/plan_layout.h"
 
 enum {
@@ -81,31 +83,81 @@ static unsigned passes_of(const permute_joined_args *args, unsigned unit, const 
     return passes;
 }
 
-void permute_choose_banks(permute_joined_args *args, int unit, int64_t pitch, int64_t across,
-                          size_t room)
+/* ---- the choice ------------------------------------------------------------------------------ */
+
+/* What it depends on, of addresses and distances only what is within a vector or a sector. No
+ * padding: compared byte by byte. */
+typedef struct banks_key {
+    uint32_t unit, run, in, out, pitch, across, vectors, most, tables, room;
+} banks_key;
+
+typedef struct banks {
+    uint32_t vectors, gap, apart;
+    bool turned;
+} banks;
+
+/* In the order in which they are tried: the first that is good enough is taken. */
+static banks find_banks(const permute_joined_args *args, const banks_key *key)
 {
     enum { PADS = 4, FIRST_GAP = 2, LAST_GAP = 4, APART = 2 };
-    const uint32_t vectors = args->vectors.by;
     permute_joined_args tried = *args;
-    unsigned best = UINT_MAX;
-    for (int order = 0; order < (unit == 1 ? 2 : 1); order++) {
+    banks best = {args->vectors.by, args->gap, args->apart, args->turned};
+    unsigned least = UINT_MAX;
+    for (int order = 0; order < (key->unit == 1 ? 2 : 1); order++) {
         tried.turned = order > 0;
         for (tried.apart = 0; tried.apart <= APART; tried.apart++) {
             loads found;
-            find_loads(&tried, (unsigned)unit, (unsigned)pitch % VECTOR,
-                       (unsigned)across % GM_SECTOR, &found);
+            find_loads(&tried, key->unit, key->pitch, key->across, &found);
             for (uint32_t i = 0; i < PADS * (LAST_GAP - FIRST_GAP + 1); i++) {
-                tried.vectors = permute_divisor_of(vectors + i % PADS);
+                tried.vectors = permute_divisor_of(key->vectors + i % PADS);
                 tried.gap = LAST_GAP - i / PADS;
-                const unsigned passes = passes_of(&tried, (unsigned)unit, &found);
-                if (passes < best && permute_joined_bytes(&tried) <= room) {
-                    best = passes;
-                    *args = tried;
+                const unsigned passes = passes_of(&tried, key->unit, &found);
+                if (passes < least && permute_joined_bytes(&tried) <= key->room) {
+                    least = passes;
+                    best = (banks){tried.vectors.by, tried.gap, tried.apart, tried.turned};
                 }
-                if (best <= ENOUGH) {
-                    return;
+                if (least <= ENOUGH) {
+                    return best;
                 }
             }
         }
     }
+    return best;
+}
+
+/* Those that a thread has found last: calls of one layout take no longer than others. */
+void permute_choose_banks(permute_joined_args *args, int unit, int64_t pitch, int64_t across,
+                          size_t room)
+{
+    enum { LOG_KEPT = 5, KEPT = 1 << LOG_KEPT };
+    struct kept {
+        banks_key key;
+        banks banks;
+    } none = {{0}, {0}};
+    const banks_key key = {
+        .unit = (uint32_t)unit,
+        .run = args->run.by,
+        .in = (uint32_t)((uintptr_t)args->in % VECTOR),
+        .out = (uint32_t)((uintptr_t)args->out % GM_SECTOR),
+        .pitch = (uint32_t)pitch % VECTOR,
+        .across = (uint32_t)across % GM_SECTOR,
+        .vectors = args->vectors.by,
+        .most = args->most,
+        .tables = args->tables,
+        .room = (uint32_t)room,
+    };
+    uint64_t hash = 0;
+    for (size_t i = 0; i < sizeof key / sizeof key.unit; i++) {
+        hash = (hash ^ ((const uint32_t *)&key)[i]) * 0x9e3779b97f4a7c15u;
+    }
+    struct kept *kept = gm_per_thread(GM_PART_BANKS, KEPT * sizeof *kept);
+    struct kept *slot = kept ? &kept[hash >> (64 - LOG_KEPT)] : &none;
+    if (memcmp(&slot->key, &key, sizeof key) != 0) {
+        slot->banks = find_banks(args, &key);
+        slot->key = key;
+    }
+    args->vectors = permute_divisor_of(slot->banks.vectors);
+    args->gap = slot->banks.gap;
+    args->apart = slot->banks.apart;
+    args->turned = slot->banks.turned;
 }

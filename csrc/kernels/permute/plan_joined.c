@@ -364,10 +364,8 @@ gm_status permute_takes_joined(const gm_variant *variant, const gm_call *call)
     if (!takes(&layout)) {
         return gm_fail(GM_ERROR_VALUE,
                        "variant %s takes matrices of at most %d rows and columns, of units or of "
-                       "runs of at most "
-                       "%d units that stay together: in a, columns follow each other without gaps, "
-                       "and rows do not "
-                       "overlap",
+                       "runs of at most %d units that stay together: in a, columns follow each "
+                       "other without gaps, and rows do not overlap",
                        variant->name, MOST, LONGEST);
     }
     for (int i = 0; i < INSTANCES && status == GM_OK; i++) {
