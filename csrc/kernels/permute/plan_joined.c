@@ -64,16 +64,13 @@ static int next_axis(const joined *j, const permute_joined_side *side, int d, co
 }
 
 /* The axis of columns: the one that is closest in the input, or that goes on where runs end which
- * stay together; -1 if there is none. */
+ * stay together; not positive if there is none. */
 static int axis_of_columns(const permute_layout *layout)
 {
     const int closest = permute_closest_axis(layout);
-    if (closest != 0 || layout->from[0] != layout->unit || layout->to[0] != layout->unit) {
-        return closest;
-    }
-    const int64_t run = layout->extent[0] * layout->unit;
-    const int after = axis_after(layout, layout->from, run);
-    return after > 0 && axis_after(layout, layout->to, run) > 0 ? after : -1;
+    const bool runs = layout->from[0] == layout->unit && layout->to[0] == layout->unit;
+    return closest == 0 && runs ? axis_after(layout, layout->from, layout->extent[0] * layout->unit)
+                                : closest;
 }
 
 /* Axis `next` becomes part of axis `d`. */
@@ -337,8 +334,8 @@ static bool takes_runs(const permute_layout *turned, int cols)
 {
     const int64_t run = turned->extent[0];
     const int first = axis_after(turned, turned->to, run * turned->unit);
-    return cols > 0 && cols != first && turned->ndim <= PERMUTE_TILES_DIMS + 2 && run <= LONGEST &&
-           turned->extent[first] <= MOST / run && turned->extent[cols] <= MOST &&
+    return cols > 0 && first > 0 && cols != first && turned->ndim <= PERMUTE_TILES_DIMS + 2 &&
+           run <= LONGEST && turned->extent[first] <= MOST / run && turned->extent[cols] <= MOST &&
            permute_magnitude(turned->from[first]) >= turned->extent[cols] * run * turned->unit;
 }
 
