@@ -179,7 +179,7 @@ static double time_of_words(const permute_layout *layout)
     }
     time += ends_often(layout) ? of(OFTEN, layout) : 0;
     if (permute_magnitude(layout->from[0]) != layout->unit) {
-        return time * apart(layout);
+        return fmax(time * apart(layout), permute_words_least_time(layout));
     }
     time += small ? 0 : of(UNALIGNED, layout);
     if (layout->ndim > 1 && (double)permute_magnitude(layout->from[1]) > 2 * row) {

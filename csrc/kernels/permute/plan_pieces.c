@@ -3,7 +3,7 @@
 
 #include "near.h"
 
-enum { WIDEST = 4 /* bytes of a unit */ };
+enum { WIDEST = 4 /* bytes of a unit */, LANES = 32, SAMPLES = 4 };
 
 words_way permute_words_way(const permute_layout *layout)
 {
@@ -16,6 +16,54 @@ words_way permute_words_way(const permute_layout *layout)
     }
     return units * layout->extent[1] * unit >= WORDS_BYTES(unit, WORDS_SHORT) ? WORDS_SHORT
                                                                               : WORDS_SINGLE;
+}
+
+/* Bytes from the input's begin to a unit of the result. */
+static int64_t offset_of(const permute_layout *layout, int64_t unit)
+{
+    int64_t offset = 0;
+    for (int d = 0; d < layout->ndim; d++) {
+        offset += unit % layout->extent[d] * layout->from[d];
+        unit /= layout->extent[d];
+    }
+    return offset;
+}
+
+/* Lines of memory in which the lanes of a warp load one unit each, from a unit of the result on. */
+static int lines_of_load(const permute_layout *layout, int64_t first)
+{
+    enum { LINE = 128 };
+    const int64_t each = WORDS_BYTES(layout->unit, permute_words_way(layout)) / layout->unit;
+    const char *lines[LANES];
+    int count = 0;
+    for (int lane = 0; lane < LANES; lane++) {
+        const int64_t unit = (first + lane * each) % layout->units;
+        const char *at = layout->in + offset_of(layout, unit);
+        const char *line = at - (uintptr_t)at % LINE;
+        int i = 0;
+        while (i < count && lines[i] != line) {
+            i++;
+        }
+        lines[i] = line;
+        count += i == count;
+    }
+    return count;
+}
+
+double permute_words_least_time(const permute_layout *layout)
+{
+    static const double COPIED = 7.2; /* bytes that are copied while the L1 finds a line's, */
+    static const double HALF = 8 << 20, LITTLE = 4 << 20; /* bytes */
+    const double bytes = (double)layout->units * layout->unit;
+    if (bytes < LITTLE) {
+        return 0;
+    }
+    double lines = 0;
+    for (int64_t i = 0; i < SAMPLES; i++) {
+        lines += lines_of_load(layout, layout->units / SAMPLES * i + i);
+    }
+    const double time = lines / SAMPLES * COPIED / (LANES * layout->unit);
+    return 1 + (time - 1) * bytes / (bytes + HALF);
 }
 
 int64_t permute_words_piece(const permute_layout *layout)

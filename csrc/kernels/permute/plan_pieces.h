@@ -7,6 +7,11 @@
 /* How the units of a word follow each other. */
 words_way permute_words_way(const permute_layout *layout);
 
+/* A multiple of a copy's time that words takes at least, of 4 MB and more whose neighbours in the
+ * result are apart in the input: by how many lines of memory a load touches. By 229 layouts on an
+ * H200; 0: unknown. */
+double permute_words_least_time(const permute_layout *layout);
+
 /* Of a large array a launch moves a piece: so many indices of the outermost axis that units are
  * counted, and their distances are, in 32 bits. 0: words does not take the layout. */
 int64_t permute_words_piece(const permute_layout *layout);
