@@ -2,8 +2,8 @@
 #include "per_thread.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct parts {
     void *part[GM_PARTS];
@@ -55,4 +55,29 @@ void *gm_per_thread(gm_part part, size_t bytes)
 {
     void *found = gm_per_thread_found(part);
     return found ? found : make_part(part, bytes);
+}
+
+uint64_t gm_hash_words(const void *words, size_t bytes)
+{
+    uint64_t hash = bytes, word;
+    for (size_t at = 0; at < bytes; at += sizeof word) {
+        memcpy(&word, (const char *)words + at, sizeof word);
+        hash = ((hash << 27 | hash >> 37) ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return hash;
+}
+
+void *gm_per_thread_slot(gm_part part, size_t slot_bytes, const void *key, size_t key_bytes,
+                         bool *known)
+{
+    enum { BITS = 5, SLOTS = 1 << BITS };
+    char *table = gm_per_thread(part, SLOTS * slot_bytes);
+    *known = false;
+    if (!table) {
+        return NULL;
+    }
+    const uint64_t hash = gm_hash_words(key, key_bytes);
+    char *slot = table + (hash >> (64 - BITS)) * slot_bytes;
+    *known = memcmp(slot, key, key_bytes) == 0;
+    return slot;
 }

@@ -8,7 +8,9 @@
 #ifndef GPUMEM_PER_THREAD_H
 #define GPUMEM_PER_THREAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum gm_part {
     GM_PART_ERRORS,    /* error.c */
@@ -26,5 +28,15 @@ typedef enum gm_part {
 void *gm_per_thread(gm_part part, size_t bytes);
 /* The same if the thread has it; else NULL. */
 void *gm_per_thread_found(gm_part part);
+
+/* Of so many bytes, in whole words of 8: where these differ in one bit, the upper bits differ, as a
+ * rule. */
+uint64_t gm_hash_words(const void *words, size_t bytes);
+
+/* A part that is a table of 32 slots, which begin with a key of whole words without padding, not
+ * all of them zero: that of a key. Not `known`: the slot is to be filled, the key, too. NULL: out
+ * of memory. */
+void *gm_per_thread_slot(gm_part part, size_t slot_bytes, const void *key, size_t key_bytes,
+                         bool *known);
 
 #endif

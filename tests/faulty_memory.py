@@ -104,7 +104,9 @@ def other_calls():
     """Yield (call, result) of launches on several host threads, transfers, DLPack and streams."""
     a = np.arange(3_000_000, dtype="f4")
     on_device, short = gm.to_device(a), a[:64]
+    turned = on_device.reshape(1500, 2000).T
     yield lambda: gm.copy(on_device, variant="scalar", max_blocks=3000), a  # several host threads
+    yield lambda: turned.astype("i4"), a.astype("i4").reshape(1500, 2000).T  # in two steps
     yield lambda: gm.to_device(short[::2]), short[::2]
     yield lambda: gm.to_device(short).to_host()[::2], short[::2]
     yield lambda: gm.from_dlpack(on_device)[:64].copy(), short

@@ -37,16 +37,6 @@ static int64_t *write_array(const gm_array *array, int64_t *at)
     return at;
 }
 
-/* Words that differ in one bit anywhere differ in the upper bits of the hash, as a rule. */
-static uint64_t hash_of(const int64_t *words, int count)
-{
-    uint64_t hash = (uint64_t)count;
-    for (int i = 0; i < count; i++) {
-        hash = ((hash << 27 | hash >> 37) ^ (uint64_t)words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    }
-    return hash;
-}
-
 static void make_key(const gm_call *call, const gm_variant *asked, gm_kept_key *key)
 {
     const gm_family *family = call->family;
@@ -71,7 +61,7 @@ static void make_key(const gm_call *call, const gm_variant *asked, gm_kept_key *
     }
     at = write_array(&call->out, at);
     key->count = (int)(at - key->words);
-    key->hash = hash_of(key->words, key->count);
+    key->hash = gm_hash_words(key->words, (size_t)key->count * sizeof *key->words);
 }
 
 /* ---- slots --------------------------------------------------------------------------------- */

@@ -227,13 +227,17 @@ static bool takes_two_steps(const gm_device_array *from, const gm_device_array *
            !PyArray_EquivTypes(PyArray_DESCR(from->layout), PyArray_DESCR(to->layout));
 }
 
-/* The narrower numbers are those that are permuted. */
+/* The narrower numbers are those that are permuted; without memory for these, one step will do. */
 static int fill_in_two_steps(gm_device_array *from, gm_device_array *to, const request *r)
 {
     const bool narrows = PyArray_ITEMSIZE(to->layout) <= PyArray_ITEMSIZE(from->layout);
     const request first = {.dtype = PyArray_DESCR(narrows ? to->layout : from->layout),
                            .order = narrows ? NPY_KEEPORDER : r->order};
     gm_device_array *between = new_result(from, &first);
+    if (!between && PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        PyErr_Clear();
+        return fill(from, to, r);
+    }
     int failed = !between || fill(from, between, r) < 0 || fill(between, to, r) < 0;
     Py_XDECREF(between);
     return -failed;
@@ -345,7 +349,9 @@ PyMethodDef gm_device_astype_methods[] = {
      "Numbers are converted as by NumPy: cut to whole ones, rounded to the nearest float, ties to\n"
      "even, integers wrapped. A float that does not fit into an integer, a NaN among them, has no\n"
      "defined result, in NumPy neither; no warning says so here. A NaN may come back as another.\n"
-     "Imaginary parts are dropped with NumPy's ComplexWarning."
+     "Imaginary parts are dropped with NumPy's ComplexWarning.\n"
+     "Large arrays whose order changes are converted and put in order one after the other, in\n"
+     "memory for the narrower numbers, if there is as much."
      "\n\nExamples\n--------\n"
      ">>> import numpy as np, gpumem as gm\n"
      ">>> d = gm.to_device(np.array([1.5, -2.75]), backend='sim')\n"

@@ -6,8 +6,6 @@
 #include "permute/plan_packed.h"
 #include "permute/plan_tiling.h"
 
-enum { LOG_KEPT = 5, KEPT = 1 << LOG_KEPT };
-
 /* What a plan depends on: addresses only by where they are within a sector. */
 typedef struct plan_key {
     int unit, ndim, in, out, multiprocessors, spare; /* no padding: compared byte by byte */
@@ -37,24 +35,15 @@ static plan_key key_of(const permute_layout *layout, int multiprocessors)
     return key;
 }
 
-static unsigned slot_of(const plan_key *key)
-{
-    uint64_t hash = (uint64_t)(key->unit | key->in << 8 | key->out << 16);
-    for (int d = 0; d < key->ndim; d++) {
-        hash = (hash ^ (uint64_t)key->extent[d]) * 0x9e3779b97f4a7c15u;
-        hash = (hash ^ (uint64_t)key->from[d]) * 0x9e3779b97f4a7c15u;
-    }
-    return (unsigned)(hash >> (64 - LOG_KEPT));
-}
-
 /* The plan of a layout, in `none` if there is no memory to keep it. */
 static const kept_plan *find_plan(const permute_layout *layout, const gm_device_properties *device,
                                   kept_plan *none)
 {
     const plan_key key = key_of(layout, device->multiprocessors);
-    kept_plan *kept = gm_per_thread(GM_PART_PLANS, KEPT * sizeof *kept);
-    kept_plan *slot = kept ? &kept[slot_of(&key)] : none;
-    if (!kept || memcmp(&slot->key, &key, sizeof key) != 0) {
+    bool known;
+    kept_plan *kept = gm_per_thread_slot(GM_PART_PLANS, sizeof *kept, &key, sizeof key, &known);
+    kept_plan *slot = kept ? kept : none;
+    if (!known) {
         slot->plan = (permute_packed_plan){0};
         slot->found = permute_make_plan(layout, device->multiprocessors, &slot->plan);
         slot->key = key;
