@@ -407,7 +407,7 @@ def test_broadcast_axes(rng):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_on_the_host(variant, backend, rng):
     a = random_bytes(rng, (9, 40, 33), "f4")
-    if variant == "pixels":
+    if variant in ("pixels", "channels"):
         a = random_bytes(rng, (9, 64, 3), "i2")
         got = gm.permute(a, (2, 0, 1), variant=variant, backend=backend)
         oracle.check("permute", got, a, axes=(2, 0, 1))
@@ -473,7 +473,12 @@ def test_axes_of_any_sequence(rng):
         ("f4", (8, 32, 64), (1, 0, 2), "runs"),
         # The caches have the rest of each sector until it is read, or have not.
         ("f4", (8, 64, 3), (0, 2, 1), "words"),
-        ("f2", (99, 1000, 9), (0, 2, 1), "runs"),
+        ("f2", (99, 1000, 9), (0, 2, 1), "channels"),
+        ("u1", (100_001, 13), (1, 0), "channels"),
+        ("u1", (12, 100_000), (1, 0), "channels"),
+        ("u1", (100_000, 12), (1, 0), "matrix"),  # planes of whole vectors
+        ("f2", (100_000, 13), (1, 0), "channels"),
+        ("f2", (20_000, 40), (1, 0), "matrix"),  # whole vectors on both sides
         ("f2", (99, 1000, 9), (2, 1, 0), "joined"),
         ("f4", (64, 64, 64), (2, 1, 0), "matrices"),
         ("f2", (7, 96, 192), (0, 2, 1), "matrices"),  # as many small tiles as multiprocessors

@@ -151,6 +151,8 @@ LAYOUTS = (
     Layout("pixels:.*_words", "words to pixels", UNITS, _images(4, planes=True), MATRIX),
     Layout("pixels:.*_shifted", "odd planes", UNITS, _images(3, planes=False), MATRIX),
     Layout("pixels:.*_shifted", "odd pixels", UNITS, _images(3, planes=True), MATRIX),
+    Layout("channels:.*", "to planes", UNITS, lambda n: (2, max(n // 18, 9) | 1, 9), MATRIX),
+    Layout("channels:.*", "to pixels", UNITS, lambda n: (2, 12, max(n // 24, 12) // 8 * 8), MATRIX),
     Layout("packed:small", "short axes", "uint8 uint16",
            lambda n: (5, max(n // 210, 1), 6, 7), (2, 0, 3, 1)),
     Layout("packed:words", "short axes", "float32",

@@ -205,6 +205,14 @@ def permute(
         units of 2 bytes, the same
     ``pixels:b32_words``
         units of 4 bytes, the same
+    ``channels``
+        up to 64 channels, to planes or back: gathered from shared memory
+    ``channels:b8``
+        units of 1 byte
+    ``channels:b16``
+        units of 2 bytes
+    ``channels:b32``
+        units of 4 bytes
     ``packed``
         tiles of as many axes as make runs on both sides, rearranged on chip
     ``packed:small``
@@ -267,6 +275,11 @@ def _image(nbytes: int, itemsize: int) -> Shape:
     return max(16, nbytes // itemsize // 3 // 16 * 16), 3
 
 
+def _many_channels(nbytes: int, itemsize: int) -> Shape:
+    """Return pixels of twelve channels."""
+    return max(12, nbytes // itemsize // 12), 12
+
+
 def _whole_tiles(inputs: tuple[Array, ...]) -> tuple[Any, ...]:
     """Return a corner whose sides are powers of two, so that every tile is full."""
     sides = tuple(slice(1 << n.bit_length() - 1) for n in inputs[0].shape)
@@ -311,6 +324,7 @@ FAMILY = Family(
             "shifted": _one_row,
             "matrix": _one_matrix,
             "pixels": _image,
+            "channels": _many_channels,
         },
         claimed=_whole_tiles,
     ),

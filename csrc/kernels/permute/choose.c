@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "backend/backend.h"
+#include "permute/plan_channels.h"
 #include "permute/plan_joined.h"
 #include "permute/plan_layout.h"
 #include "permute/plan_matrices.h"
@@ -145,18 +146,6 @@ static double apart(const permute_layout *layout)
     return near < far ? near : far * (shares ? 1 : of(LATE, layout));
 }
 
-/* Do the two innermost axes together end within many words? Then warps work out where the next
- * units are. */
-static bool ends_often(const permute_layout *layout)
-{
-    enum { WORD = 8, SELDOM = 1024 /* bytes */ };
-    if (layout->ndim <= 2 || layout->extent[1] > SELDOM) {
-        return false;
-    }
-    const int64_t bytes = layout->extent[0] * layout->extent[1] * layout->unit;
-    return bytes < SELDOM && bytes % WORD != 0;
-}
-
 /* Fitted to 500 views on an H200, every row of them, of 1 to 400 MB that are reversed, cut,
  * repeated, or have steps; `apart` to 250 that were permuted as well. */
 static double time_of_words(const permute_layout *layout)
@@ -177,7 +166,7 @@ static double time_of_words(const permute_layout *layout)
     case WORDS_SINGLE: time += of(SINGLE, layout); break;
     default: time += layout->ndim > 1 ? of(END, layout) / row : 0;
     }
-    time += ends_often(layout) ? of(OFTEN, layout) : 0;
+    time += permute_words_end_often(layout) ? of(OFTEN, layout) : 0;
     if (permute_magnitude(layout->from[0]) != layout->unit) {
         return fmax(time * apart(layout), permute_words_least_time(layout));
     }
@@ -474,6 +463,9 @@ const gm_variant *permute_choose(const gm_call *call)
     if (permute_prefers_pixels(&layout)) {
         return gm_row(call, whole ? permute_row_pixels : permute_row_units);
     }
+    if (layout.ndim == 2 && permute_prefers_channels(&layout, call)) {
+        return gm_row(call, whole ? permute_row_channels : permute_row_units);
+    }
     if (layout.ndim == 2 && gm_variant_can(gm_row(call, permute_row_matrix), call)) {
         return choose_for_matrix(&layout, call);
     }
@@ -487,6 +479,8 @@ const gm_variant *permute_choose(const gm_call *call)
              permute_matrices_time(&layout, call));
     consider(&best, call, whole ? permute_row_joined : permute_row_units,
              permute_joined_time(&layout, call));
+    consider(&best, call, whole ? permute_row_channels : permute_row_units,
+             permute_channels_time(&layout, call));
     if (best.time > least_of_packed(&layout)) {
         consider(&best, call, permute_row_packed, time_of_packed(&layout, call));
     }

@@ -8,6 +8,7 @@
 #include "permute/axes.h"
 #include "permute/choose.h"
 #include "permute/launches.h"
+#include "permute/plan_channels.h"
 #include "permute/plan_joined.h"
 #include "permute/plan_layout.h"
 #include "permute/plan_matrices.h"
@@ -375,6 +376,9 @@ static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm
     case permute_row_units:
         plan->grid.x = 1; /* something to do, if not by a kernel of our own */
         break;
+    case permute_row_channels_b8:
+    case permute_row_channels_b16:
+    case permute_row_channels_b32: permute_plan_channels(variant, call, plan); break;
     default: /* an instance of one of the three */
         (variant->row == &variants[permute_row_pixels] ? permute_plan_row_pixels
          : variant->row == &variants[permute_row_joined]

@@ -208,6 +208,35 @@ typedef struct permute_pixels_args {
     permute_outer outer;
 } permute_pixels_args;
 
+/* channels: more of them. See channels.cu. */
+enum {
+    CHANNELS_THREADS = 256,
+    CHANNELS_LEAST = 2,
+    CHANNELS_MOST = 64,
+    CHANNELS_ENOUGH = 1 << 24 /* pixels: more than a tile has */
+};
+
+typedef struct permute_channels_args {
+    const char *in;
+    char *out;
+    const char *begin, *end; /* the input's memory */
+    int64_t plane;           /* bytes from a plane to the next */
+    int64_t pixels;          /* of a plane, */
+    permute_divisor tiles;   /* and tiles of them */
+    permute_divisor channels;
+    permute_divisor vectors; /* that a row of a tile touches at most, */
+    uint32_t stride;         /* and in shared memory from a row to the next */
+    uint32_t gap;            /* where one is free behind every 2^gap rows */
+    uint32_t step;           /* pixels from a tile to the next, whole sectors of each plane, */
+    uint32_t halo;           /* and those of the next one that a tile has */
+    uint32_t apart;          /* to planes: from a channel to the one that the next lanes have, */
+    uint32_t shares;         /* to planes: of a plane; eight lanes have one at a time */
+    uint32_t busy, on; /* from planes: threads, and bytes from a thread's vector to its next */
+    uint32_t blocks;
+    bool to_planes;
+    permute_outer outer;
+} permute_channels_args;
+
 /* packed: see packed.cu, whose diagram shows these. Large arrays have large tiles, whose rows are
  * longer; small ones have as many threads in smaller blocks. */
 enum {

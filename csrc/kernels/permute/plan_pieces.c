@@ -121,3 +121,15 @@ void permute_plan_words(const permute_layout *piece, const gm_variant *variant, 
     const int64_t words = permute_divide_up(piece->units + args->lead, word / piece->unit);
     plan->grid.x = (unsigned)permute_divide_up(words, (int64_t)variant->block.x * WORDS_EACH);
 }
+
+/* Do the two innermost axes together end within many words? Then warps work out where the next
+ * units are. */
+bool permute_words_end_often(const permute_layout *layout)
+{
+    enum { WORD = 8, SELDOM = 1024 /* bytes */ };
+    if (layout->ndim <= 2 || layout->extent[1] > SELDOM) {
+        return false;
+    }
+    const int64_t bytes = layout->extent[0] * layout->extent[1] * layout->unit;
+    return bytes < SELDOM && bytes % WORD != 0;
+}

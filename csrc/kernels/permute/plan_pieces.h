@@ -21,4 +21,8 @@ bool permute_words_cut(const permute_layout *layout, int64_t from, permute_layou
 
 void permute_plan_words(const permute_layout *piece, const gm_variant *variant, gm_plan *plan);
 
+/* Do the two innermost axes together end within many words? Then warps work out where the next
+ * units are. */
+bool permute_words_end_often(const permute_layout *layout);
+
 #endif

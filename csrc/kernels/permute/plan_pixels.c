@@ -28,33 +28,28 @@ static const instance instances[] = {
 };
 enum { INSTANCES = sizeof instances / sizeof *instances };
 
-/* The axes of pixels and of channels, as they are in the result: planes have the pixels inside.
- * They follow each other backwards where channels change their order. */
-typedef struct image {
-    int pixels, channels;
-    bool to_planes;
-} image;
-
-static bool as_image(const permute_layout *layout, image *found)
+bool permute_as_image(const permute_layout *layout, int64_t least, int64_t most,
+                      permute_image *found)
 {
-    if (layout->ndim < 2 || layout->unit > 4 || layout->to[0] != layout->unit) {
+    const int64_t unit = layout->unit;
+    if (layout->ndim < 2 || unit > 4 || layout->to[0] != unit) {
         return false;
     }
     for (int d = 1; d < layout->ndim; d++) {
-        const bool channel =
-            layout->extent[d] <= PIXELS_MOST && layout->extent[d] <= layout->extent[0];
-        if (channel && layout->from[d] == layout->unit &&
-            layout->from[0] == layout->extent[d] * layout->unit) {
-            *found = (image){.pixels = 0, .channels = d, .to_planes = true};
+        const int64_t channels = layout->extent[d];
+        if (channels >= least && channels <= most && channels <= layout->extent[0] &&
+            layout->from[d] == unit && layout->from[0] == channels * unit) {
+            *found = (permute_image){.pixels = 0, .channels = d, .to_planes = true};
             return true;
         }
     }
-    *found = (image){.pixels = 1, .channels = 0, .to_planes = false};
-    return layout->extent[0] <= PIXELS_MOST && layout->from[1] == layout->unit && layout->to[1] > 0;
+    *found = (permute_image){.pixels = 1, .channels = 0, .to_planes = false};
+    return layout->extent[0] >= least && layout->extent[0] <= most && layout->from[1] == unit &&
+           layout->to[1] == layout->extent[0] * unit;
 }
 
 /* Bits that are 0 in the addresses and distances of pixels, and of planes, are so in these. */
-static void find_bits(const permute_layout *layout, const image *of, uintptr_t *pixels,
+static void find_bits(const permute_layout *layout, const permute_image *of, uintptr_t *pixels,
                       uintptr_t *planes)
 {
     *pixels = (uintptr_t)(of->to_planes ? layout->in : layout->out);
@@ -69,7 +64,7 @@ static void find_bits(const permute_layout *layout, const image *of, uintptr_t *
 
 /* Do vectors of the instance divide the planes and where they and the pixels begin? Those of a
  * shifted one divide nothing, but some pixel has to begin at 16 bytes. */
-static bool divides(const instance *one, const permute_layout *layout, const image *of)
+static bool divides(const instance *one, const permute_layout *layout, const permute_image *of)
 {
     const int64_t pixel = layout->extent[of->channels] * layout->unit;
     uintptr_t pixels, planes;
@@ -94,8 +89,8 @@ static int64_t count_shares(const instance *one, const permute_pixels_args *args
 static bool plan_instance(const permute_layout *layout, const instance *one,
                           permute_pixels_args *args)
 {
-    image of;
-    if (one->unit != layout->unit || !as_image(layout, &of) ||
+    permute_image of;
+    if (one->unit != layout->unit || !permute_as_image(layout, PIXELS_LEAST, PIXELS_MOST, &of) ||
         layout->ndim > PERMUTE_TILES_DIMS + 2 || !divides(one, layout, &of)) {
         return false;
     }

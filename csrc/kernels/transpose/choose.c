@@ -1,6 +1,7 @@
 /* transpose: which variant "auto" is. Limits are what was measured on an H200. */
 #include "transpose/choose.h"
 
+#include "permute/plan_channels.h"
 #include "permute/plan_pixels.h"
 #include "transpose/plan_vectors.h"
 
@@ -139,15 +140,15 @@ static bool gathers_columns(const gm_call *call)
     return transpose_vectors_passes(call) <= most;
 }
 
-/* A few columns, or rows, that permute moves in registers. */
+/* Channels, to planes or back, that permute moves in registers, or gathers. */
 static bool is_image(const gm_call *call)
 {
     permute_layout layout;
-    if (transpose_smaller(call->in[0].shape[0], call->in[0].shape[1]) > PIXELS_MOST) {
+    if (transpose_smaller(call->in[0].shape[0], call->in[0].shape[1]) > CHANNELS_MOST) {
         return false;
     }
     permute_fold(call, PERMUTE_WIDEST, &layout);
-    return permute_prefers_pixels(&layout);
+    return permute_prefers_pixels(&layout) || permute_prefers_channels(&layout, call);
 }
 
 /* Elements of 1 or 2 bytes: tile_vector if both sides are made of vectors and tiles are full. */

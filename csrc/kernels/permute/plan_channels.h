@@ -1,0 +1,18 @@
+/* permute: pixels of many channels, to planes or back. */
+#ifndef GPUMEM_PERMUTE_PLAN_CHANNELS_H
+#define GPUMEM_PERMUTE_PLAN_CHANNELS_H
+
+#include "permute/plan_layout.h"
+
+/* The time it takes, in multiples of a copy's; INFINITY if it is no images of that kind. */
+double permute_channels_time(const permute_layout *layout, const gm_call *call);
+
+/* Is it one image, and channels faster than the family transpose? */
+bool permute_prefers_channels(const permute_layout *layout, const gm_call *call);
+
+/* The row of the ladder and its instances. */
+gm_status permute_takes_channels(const gm_variant *variant, const gm_call *call);
+int permute_pick_channels(const gm_call *call);
+void permute_plan_channels(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+#endif
