@@ -379,7 +379,7 @@ static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm
     case permute_row_channels_b8:
     case permute_row_channels_b16:
     case permute_row_channels_b32: permute_plan_channels(variant, call, plan); break;
-    default: /* an instance of one of the three */
+    default: /* an instance of one of three rows */
         (variant->row == &variants[permute_row_pixels] ? permute_plan_row_pixels
          : variant->row == &variants[permute_row_joined]
              ? permute_plan_joined
