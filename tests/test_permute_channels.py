@@ -115,6 +115,15 @@ def test_auto_takes_it(axes):
     assert (gm.transpose(a, backend="sim") == 1).all()
 
 
+@pytest.mark.parametrize("channels", [3, 13])
+def test_the_family_transpose_moves_channels_as_well(channels, rng, backend):
+    """By this family, and not for ever."""
+    a = rng.integers(0, 256, (100_001, channels), dtype=np.uint8)
+    for b in (a, np.ascontiguousarray(a.T)):
+        got = gm.permute(gm.to_device(b, backend=backend), (1, 0), variant="matrix")
+        assert got.to_host().tobytes() == b.T.tobytes()
+
+
 @pytest.mark.parametrize(
     ("shape", "dtype", "axes"),
     [

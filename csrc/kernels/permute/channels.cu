@@ -4,8 +4,9 @@
  * Follows  pixels, whose lanes hold all channels of their pixels in registers: four at most.
  * Idea     so many pixels follow each other in memory, whatever their size is, and so do their
  *          units in each plane: a tile of them is long runs on both sides, however short a pixel
- * is. Vectors in as they lie, vectors out that threads gather unit by unit. A thread finds the
- *          places of its units once: those of the vectors that it has later are as far apart.
+ *          is. Vectors in as they lie, vectors out that threads gather unit by unit. A thread
+ *          finds the places of its units once: those of the vectors that it has later are as far
+ *          apart.
  *
  *              pixels     |0 1 2 3 4|0 1 2 3 4|0 1 2 3 4| ...   N of them are a row of the tile
  *              planes     |0 0 0 ...   |1 1 1 ...   |2 2 2 ...   each of them is a row
@@ -13,7 +14,8 @@
  * to planes    N pixels are made of whole vectors, so rows begin alike in these. Eight lanes have
  *              neighbouring vectors of a plane, which are of neighbouring rows: an odd number of
  *              vectors from one to the next keeps them out of each other's banks.
- * from planes  a thread's vectors begin with the same channel.
+ * from planes  a thread's vectors begin with the same channel. A gap behind every eight planes
+ *              keeps lanes whose channels are multiples of eight apart out of each other's banks.
  * ends         A tile stores the sectors that begin in it, and loads some pixels behind it for the
  *              last. What an image has of sectors with which a plane begins and ends, or which it
  *              shares with the next image, is stored unit by unit.

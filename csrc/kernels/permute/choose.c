@@ -2,9 +2,10 @@
  * permute: the row for "auto".
  *
  * A few channels have rows of their own, and what comes down to one matrix is a transpose, unless
- * those or smaller blocks are faster. Otherwise each row has an estimate of how long it takes, as a multiple
- * of a copy of as many bytes, and the least one is taken. The estimates are lines through times on
- * H100s: of 780 layouts of 24 MB and more, of 576 smaller ones, and of 930 that are one matrix.
+ * those or smaller blocks are faster. Otherwise each row has an estimate of how long it takes, as a
+ * multiple of a copy of as many bytes, and the least one is taken. The estimates are lines through
+ * times on H100s: of 780 layouts of 24 MB and more, of 576 smaller ones, and of 930 that are one
+ * matrix.
  */
 #include "permute/choose.h"
 

@@ -5,7 +5,8 @@
  * runs of up to 16 bytes. The family transpose has kernels for such matrices of every shape.
  */
 #include "permute/launches.h"
-#include "permute/plan_layout.h"
+#include "permute/plan_channels.h"
+#include "permute/plan_pixels.h"
 #include "transpose/launches.h"
 
 /* Only what a matrix has is written. */
@@ -45,11 +46,20 @@ static bool as_transpose(const gm_call *call, gm_call *transpose)
     return true;
 }
 
+/* Transpose leaves to permute what it has no kernel for, which would come back here; but for
+ * channels, which have rows of their own. */
+static bool comes_back(const gm_call *call, const gm_call *transpose)
+{
+    permute_layout layout;
+    permute_fold(call, PERMUTE_WIDEST, &layout);
+    return transpose->family->choose(transpose)->launch == transpose_strided_launch &&
+           !permute_prefers_pixels(&layout) && !permute_prefers_channels(&layout, call);
+}
+
 gm_status permute_takes_matrix(const gm_variant *variant, const gm_call *call)
 {
     gm_call transpose;
-    if (as_transpose(call, &transpose) &&
-        transpose.family->choose(&transpose)->launch != transpose_strided_launch) {
+    if (as_transpose(call, &transpose) && !comes_back(call, &transpose)) {
         return GM_OK;
     }
     return gm_fail(GM_ERROR_VALUE,

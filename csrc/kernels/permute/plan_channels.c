@@ -76,6 +76,7 @@ static int64_t step_of(const permute_channels_args *args, int64_t unit, int64_t 
     const int64_t room = device->shared_per_multiprocessor / BLOCKS - RESERVED;
     const int64_t wanted = (int64_t)device->multiprocessors * BLOCKS;
     int64_t step = room / ((int64_t)args->channels.by * unit) / sector * sector;
+    step = step > sector ? step : sector;
     while (step > sector && vectors_of(args, unit, step) * VECTOR > room) {
         step -= sector;
     }
