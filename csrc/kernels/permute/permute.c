@@ -157,6 +157,7 @@ static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_ca
 }
 
 _Static_assert(sizeof(permute_pixels_args) <= GM_MAX_ARGS, "a plan has room for them");
+_Static_assert(sizeof(permute_channels_args) <= GM_MAX_ARGS, "a plan has room for them");
 _Static_assert(sizeof(permute_packed_args) <= GM_MAX_ARGS, "a plan has room for them");
 
 /* ---- plans ----------------------------------------------------------------------------------- */
