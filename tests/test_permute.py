@@ -404,6 +404,16 @@ def test_broadcast_axes(rng):
         assert got.tobytes() == np.ascontiguousarray(a.T).tobytes()
 
 
+@pytest.mark.parametrize("variant", gm.variants("permute"), ids=str)
+def test_a_result_without_elements(variant, backend):
+    """Of every element that a row or an instance has a kernel for."""
+    for one in (variant, *variant.instances):
+        for itemsize in one.itemsizes or (1, 3, 16):  # or any
+            a = np.empty((3, 0, 7), f"V{itemsize}")
+            got = gm.permute(a, (0, 2, 1), variant=one.name, backend=backend)
+            assert got.shape == (3, 7, 0)
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_on_the_host(variant, backend, rng):
     a = random_bytes(rng, (9, 40, 33), "f4")

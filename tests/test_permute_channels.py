@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import gpumem as gm
 
 UNITS = {"u1": "b8", "i2": "b16", "f4": "b32"}
-NAMES = [f"channels:{name}" for name in UNITS.values()]
 MARGIN = 64  # elements before and behind a result, which keep what they were
 
 
@@ -66,14 +65,6 @@ def test_every_place_of_a_sector(dtype, channels, to_planes, backend, rng):
         there = gm.to_device(a, backend=backend)
         taken = moved(there, a, "channels", rng, first)
         assert taken or np.prod(shape[1:]) % 2 == 0  # which may be units of two
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_result_without_elements(name, backend):
-    dtype = {f"channels:{row}": dtype for dtype, row in UNITS.items()}[name]
-    for variant in (name, "channels"):
-        a = gm.to_device(np.ones((3, 0, 7), dtype), backend=backend)
-        assert gm.permute(a, (0, 2, 1), variant=variant).shape == (3, 7, 0)
 
 
 @pytest.mark.parametrize("dtype", UNITS)

@@ -6,7 +6,6 @@
  */
 #include "permute/launches.h"
 #include "permute/plan_channels.h"
-#include "permute/plan_pixels.h"
 #include "transpose/launches.h"
 
 /* Only what a matrix has is written. */
@@ -32,9 +31,6 @@ static void set_matrix(gm_array *matrix, const gm_array *like, const char *data,
 static bool as_transpose(const gm_call *call, gm_call *transpose)
 {
     permute_layout layout;
-    if (call->in[0].bytes == 0) {
-        return false;
-    }
     permute_fold(call, PERMUTE_WIDEST, &layout);
     const int64_t rows = layout.extent[0], cols = layout.extent[1], unit = layout.unit;
     if (layout.ndim != 2 || layout.from[1] != unit || layout.from[0] < cols * unit) {
@@ -53,13 +49,14 @@ static bool comes_back(const gm_call *call, const gm_call *transpose)
     permute_layout layout;
     permute_fold(call, PERMUTE_WIDEST, &layout);
     return transpose->family->choose(transpose)->launch == transpose_strided_launch &&
-           !permute_prefers_pixels(&layout) && !permute_prefers_channels(&layout, call);
+           !permute_has_channels(&layout, call);
 }
 
 gm_status permute_takes_matrix(const gm_variant *variant, const gm_call *call)
 {
     gm_call transpose;
-    if (as_transpose(call, &transpose) && !comes_back(call, &transpose)) {
+    if (call->in[0].bytes == 0 ||
+        (as_transpose(call, &transpose) && !comes_back(call, &transpose))) {
         return GM_OK;
     }
     return gm_fail(GM_ERROR_VALUE,

@@ -359,6 +359,24 @@ static gm_status launch_packed(const gm_variant *variant, const gm_call *call, g
     return status;
 }
 
+static void plan_instance(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    static const struct {
+        int row;
+        void (*plan)(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+    } rows[] = {
+        {permute_row_matrices, permute_plan_matrices},
+        {permute_row_joined, permute_plan_joined},
+        {permute_row_pixels, permute_plan_row_pixels},
+        {permute_row_channels, permute_plan_channels},
+    };
+    int i = 0;
+    while (variant->row != &variants[rows[i].row]) {
+        i++;
+    }
+    rows[i].plan(variant, call, plan);
+}
+
 static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     if (call->in[0].bytes == 0) {
@@ -377,14 +395,7 @@ static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm
     case permute_row_units:
         plan->grid.x = 1; /* something to do, if not by a kernel of our own */
         break;
-    case permute_row_channels_b8:
-    case permute_row_channels_b16:
-    case permute_row_channels_b32: permute_plan_channels(variant, call, plan); break;
-    default: /* an instance of one of three rows */
-        (variant->row == &variants[permute_row_pixels] ? permute_plan_row_pixels
-         : variant->row == &variants[permute_row_joined]
-             ? permute_plan_joined
-             : permute_plan_matrices)(variant, call, plan);
+    default: plan_instance(variant, call, plan);
     }
     return GM_OK;
 }

@@ -186,15 +186,16 @@ gm_status permute_takes_channels(const gm_variant *variant, const gm_call *call)
 
 int permute_pick_channels(const gm_call *call)
 {
-    permute_layout layout = {.unit = (int)call->in[0].itemsize};
+    permute_layout layout;
     if (call->in[0].bytes > 0) {
         permute_fold_turned(call, PERMUTE_WIDEST, &layout);
+        for (int i = 0; i < INSTANCES; i++) {
+            if (instances[i].unit == layout.unit) {
+                return instances[i].row;
+            }
+        }
     }
-    int i = INSTANCES - 1;
-    while (i > 0 && instances[i].unit != layout.unit) {
-        i--;
-    }
-    return instances[i].row; /* if its unit is another one, the row says why not */
+    return permute_any_instance(call, permute_row_channels);
 }
 
 /* Times are multiples of a copy's, by 150 layouts of 1 to 800 MB on an H200. */
@@ -240,6 +241,11 @@ bool permute_prefers_channels(const permute_layout *layout, const gm_call *call)
     case 2: return true;
     default: return args.to_planes && args.channels.by > NARROW && args.channels.by < TILE;
     }
+}
+
+bool permute_has_channels(const permute_layout *layout, const gm_call *call)
+{
+    return permute_prefers_pixels(layout) || permute_prefers_channels(layout, call);
 }
 
 void permute_plan_channels(const gm_variant *variant, const gm_call *call, gm_plan *plan)

@@ -10,6 +10,9 @@ double permute_channels_time(const permute_layout *layout, const gm_call *call);
 /* Is it one image, and channels faster than the family transpose? */
 bool permute_prefers_channels(const permute_layout *layout, const gm_call *call);
 
+/* Is one matrix faster by this row, or by pixels, than by the family transpose? */
+bool permute_has_channels(const permute_layout *layout, const gm_call *call);
+
 /* The row of the ladder and its instances. */
 gm_status permute_takes_channels(const gm_variant *variant, const gm_call *call);
 int permute_pick_channels(const gm_call *call);

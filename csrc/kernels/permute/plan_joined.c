@@ -391,7 +391,7 @@ int permute_pick_joined(const gm_call *call)
             }
         }
     }
-    return permute_row_joined_b32; /* there is nothing to move */
+    return permute_any_instance(call, permute_row_joined);
 }
 
 /* Do columns of a thread begin alike in sectors? */

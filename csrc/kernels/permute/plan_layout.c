@@ -176,6 +176,18 @@ gm_status permute_takes_unit(const gm_variant *variant, const permute_layout *la
                          variant->name, unit, GM_PLURAL(unit), layout->unit);
 }
 
+int permute_any_instance(const gm_call *call, int row)
+{
+    const gm_family *family = call->family;
+    const gm_variant *of = gm_row(call, row);
+    int found = row + 1;
+    for (int i = family->count - 1; i > row; i--) {
+        const bool takes = family->variants[i].itemsizes >> call->in[0].itemsize & 1;
+        found = family->variants[i].row == of && takes ? i : found;
+    }
+    return found;
+}
+
 void permute_memory(const permute_layout *layout, const char **begin, const char **end)
 {
     *begin = *end = layout->in;

@@ -229,7 +229,7 @@ int permute_pick_matrices(const gm_call *call)
             return best_instance(call, &layout, closest)->row;
         }
     }
-    return permute_row_matrices_vector_b32; /* there is nothing to move, or the row says why not */
+    return permute_any_instance(call, permute_row_matrices);
 }
 
 /* Rows of less than 128 bytes that no others follow within a tile: how much less, from 0 to 1. */

@@ -169,7 +169,7 @@ int permute_pick_pixels(const gm_call *call)
             return one->row;
         }
     }
-    return instances[0].row; /* there is nothing to move, or the row says why not */
+    return permute_any_instance(call, permute_row_pixels);
 }
 
 static gm_status takes_layout(const gm_variant *variant, const permute_layout *layout)

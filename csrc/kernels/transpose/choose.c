@@ -2,7 +2,6 @@
 #include "transpose/choose.h"
 
 #include "permute/plan_channels.h"
-#include "permute/plan_pixels.h"
 #include "transpose/plan_vectors.h"
 
 /* So few columns, or rows, that most of a tile would be beside the matrix. */
@@ -148,7 +147,7 @@ static bool is_image(const gm_call *call)
         return false;
     }
     permute_fold(call, PERMUTE_WIDEST, &layout);
-    return permute_prefers_pixels(&layout) || permute_prefers_channels(&layout, call);
+    return permute_has_channels(&layout, call);
 }
 
 /* Elements of 1 or 2 bytes: tile_vector if both sides are made of vectors and tiles are full. */
