@@ -193,8 +193,7 @@ static permute_tiling tiles_of(const joined *j, const permute_joined_args *args)
 }
 
 /* Bytes of a tile's lines and columns, and how many blocks have room on a multiprocessor, by the
- * unit: the fastest of a dozen that were measured on an H200. Where one side is short, the other
- * one is longer. Small arrays gain nothing by smaller tiles. A line of several rows is longer, and
+ * unit: the fastest of a dozen that were measured on an H200. A line of several rows is longer, and
  * so are columns: by these powers of their number, of a tile of so many times the size. */
 static const struct {
     int wide, high, blocks;
@@ -211,24 +210,43 @@ static size_t room_of(const gm_device_properties *device, int log)
     return (size_t)device->shared_per_multiprocessor / (size_t)SIZES[log].blocks - RESERVED;
 }
 
+/* Where a matrix has a side so many times shorter than a tile's, the tile's other side is so many
+ * times longer: as many as make up for it, of large arrays. Small ones have few tiles as it is. */
+static double longer_side(const joined *j, bool large, double shorter)
+{
+    enum { TWICE = 2, MOST = 4, SHORTEST = 8 };
+    if (large && j->layout.unit > 1 && j->layout.unit < VECTOR) {
+        return fmin(fmax(shorter, 1), MOST);
+    }
+    const bool shortest = large && j->layout.unit == VECTOR && shorter >= SHORTEST;
+    return shortest ? MOST : shorter > TWICE ? TWICE : 1;
+}
+
 static void fit(const joined *j, const gm_device_properties *device, permute_joined_args *args)
 {
+    enum { LARGE = 128 << 20 /* bytes */, NARROWEST = 2 * GM_SECTOR };
     const int64_t unit = j->layout.unit, rows = args->rows * unit;
     const int64_t cols = args->cols * j->run * unit;
     const int log = log_of(unit);
     const size_t room = room_of(device, log);
+    const bool large = j->layout.units >= LARGE / unit;
     const double run = (double)j->run, larger = j->run > 1 ? SIZES[log].larger : 1;
     int64_t wide = (int64_t)(SIZES[log].wide * larger * pow(run, SIZES[log].longer));
     int64_t high = (int64_t)(SIZES[log].high * larger * pow(run, 1 - SIZES[log].longer));
-    if (cols < wide / 2) {
-        high *= 2;
-    } else if (rows < high / 2) {
-        wide *= 2;
+    const bool narrow = cols < wide && rows > high;
+    if (narrow) {
+        high = (int64_t)((double)high * longer_side(j, large, (double)wide / (double)cols));
+    } else if (rows < high) {
+        wide = (int64_t)((double)wide * longer_side(j, large, (double)high / (double)rows));
     }
     cut(j, wide, high, args);
     while (permute_joined_bytes(args) > room && high > GM_SECTOR) {
-        wide = wide > 2 * GM_SECTOR ? wide - GM_SECTOR : wide;
-        high = wide > 2 * GM_SECTOR ? high : high / 2;
+        if (narrow && large && high > NARROWEST) {
+            high -= GM_SECTOR;
+        } else {
+            wide = wide > NARROWEST ? wide - GM_SECTOR : wide;
+            high = wide > NARROWEST ? high : high / 2;
+        }
         cut(j, wide, high, args);
     }
 }

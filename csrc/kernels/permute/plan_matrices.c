@@ -243,17 +243,21 @@ static double shortness(int64_t bytes, int64_t to_next)
 }
 
 /* Memory moves two sectors at a time: tiles whose rows are one in the input read twice as much. It
- * also takes longer for short rows, of matrices that are far apart. */
+ * also takes longer for short rows, of matrices that are far apart, and for those of floats that
+ * end inside of sectors. */
 static double time_of_short(const permute_layout *layout, int closest)
 {
     static const double OTHER_SECTOR = 0.5, SHORT_READ = 0.3, SHORT_WRITE = 0.2;
+    static const double UNEVEN = 30 /* bytes */, LONG = 512; /* of floats */
     enum { CACHED = 24 << 20 /* bytes: the L2 has room for them and the result */ };
     const int64_t read = layout->extent[closest] * layout->unit;
     const int64_t written = layout->extent[0] * layout->unit;
     if (layout->units * layout->unit < CACHED) {
         return 0;
     }
-    return (read <= GM_SECTOR ? OTHER_SECTOR : 0) + SHORT_READ * shortness(read, layout->from[0]) +
+    const bool uneven = layout->unit == 4 && written < LONG && written % GM_SECTOR != 0;
+    return (uneven ? UNEVEN / (double)written : 0) + (read <= GM_SECTOR ? OTHER_SECTOR : 0) +
+           SHORT_READ * shortness(read, layout->from[0]) +
            SHORT_WRITE * shortness(written, layout->to[closest]);
 }
 
