@@ -485,7 +485,9 @@ const gm_variant *permute_choose(const gm_call *call)
     if (best.time > least_of_packed(&layout)) {
         consider(&best, call, permute_row_packed, time_of_packed(&layout, call));
     }
-    if (best.row == permute_row_packed && is_faster_by_runs(&layout, best.time)) {
+    if (best.row == permute_row_packed && permute_are_short_images(&layout)) {
+        consider(&best, call, permute_row_words, 0);
+    } else if (best.row == permute_row_packed && is_faster_by_runs(&layout, best.time)) {
         static const double SOON = 1.2;
         const bool words = layout.unit <= 4 && apart(&layout) < SOON;
         consider(&best, call, words ? permute_row_words : permute_row_runs, 0);

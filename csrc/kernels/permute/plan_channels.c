@@ -198,7 +198,19 @@ int permute_pick_channels(const gm_call *call)
     return permute_any_instance(call, permute_row_channels);
 }
 
-/* Times are multiples of a copy's, by 150 layouts of 1 to 800 MB on an H200. */
+/* Many images that are a tile each: a block takes as long for a short one as for so many bytes. */
+static double of_short_images(const permute_channels_args *args, const permute_layout *layout,
+                              const gm_call *call)
+{
+    enum { WAVES = 8, BLOCKS = 4 /* of a multiprocessor */ };
+    static const double BLOCK[] = {7800, 5300, 0, 4600};
+    const bool many = args->blocks >= (uint32_t)(WAVES * BLOCKS * call->device->multiprocessors);
+    const double image = (double)(args->pixels * args->channels.by * layout->unit);
+    return args->tiles.by == 1 && many ? BLOCK[layout->unit - 1] / image : 0;
+}
+
+/* Times are multiples of a copy's, by 150 layouts of 1 to 800 MB on an H200, and 70 of images of
+ * 700 to 12000 bytes. */
 double permute_channels_time(const permute_layout *layout, const gm_call *call)
 {
     static const double SMALL = 24 << 20, END = 90 /* bytes */;
@@ -211,8 +223,27 @@ double permute_channels_time(const permute_layout *layout, const gm_call *call)
     }
     const int64_t unit = layout->unit;
     const double small = SMALL / (double)(layout->units * unit);
-    return BASE[unit - 1] + OF_SMALL[unit - 1] * (small < 1 ? small : 1) +
-           END / (double)(args.pixels * unit);
+    return hypot(BASE[unit - 1] + OF_SMALL[unit - 1] * (small < 1 ? small : 1) +
+                     END / (double)(args.pixels * unit),
+                 of_short_images(&args, layout, call));
+}
+
+/* Where packed would have rows that begin anywhere, words has what its lanes read in the L1, as 16
+ * such layouts took on an H200. Bytes of planes have more lines than that finds in time. */
+bool permute_are_short_images(const permute_layout *layout)
+{
+    enum { FEWEST = 5, MOST = 16 /* channels */, SHORT = 12 << 10, LARGE = 24 << 20 /* bytes */ };
+    permute_layout turned = *layout;
+    permute_image of;
+    permute_turn(&turned);
+    if (!permute_as_image(&turned, FEWEST, MOST, &of)) {
+        return false;
+    }
+    const int64_t unit = turned.unit, channels = turned.extent[of.channels];
+    const int64_t plane = turned.extent[of.pixels] * unit;
+    const int64_t next = of.to_planes ? turned.to[of.channels] : turned.from[of.channels];
+    return channels % 4 != 0 && next == plane && plane * channels <= SHORT &&
+           turned.units >= LARGE / unit && (unit > 1 || of.to_planes);
 }
 
 /* Transpose has vectors for planes that begin with them, of bytes, and tiles for what is made of

@@ -7,6 +7,10 @@
 /* The time it takes, in multiples of a copy's; INFINITY if it is no images of that kind. */
 double permute_channels_time(const permute_layout *layout, const gm_call *call);
 
+/* Are they images of a few channels, which are too short for a tile each, and faster by words than
+ * by packed? */
+bool permute_are_short_images(const permute_layout *layout);
+
 /* Is it one image, and channels faster than the family transpose? */
 bool permute_prefers_channels(const permute_layout *layout, const gm_call *call);
 
