@@ -68,6 +68,37 @@ def test_every_place_of_a_sector(dtype, channels, to_planes, backend, rng):
 
 
 @pytest.mark.parametrize("dtype", UNITS)
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((2, 311, 11, 5), (0, 3, 2, 1)),  # planes in another order, of each image
+        ((3, 2, 97, 13, 3), (1, 4, 0, 3, 2)),  # and between others
+        ((2, 311, 7, 3), (2, 0, 3, 1)),  # images between planes
+        ((2, 3, 13, 97), (0, 3, 2, 1)),  # and back
+        ((3, 2, 9, 201), (1, 3, 0, 2)),
+        ((3, 2, 9, 201), (1, 3, 2, 0)),
+    ],
+)
+def test_channels_along_two_axes(dtype, shape, axes, backend, rng):
+    """At every place of a sector, cut out of others, and with an axis reversed."""
+    pixels, size = max(shape), int(np.prod(shape))
+    for offset in range(32 // np.dtype(dtype).itemsize):
+        memory = rng.integers(-100, 100, size + offset).astype(dtype)
+        a = memory[offset:].reshape(shape)
+        if offset % 3 == 1:
+            a = a[tuple(slice(1, -1) if extent == pixels else slice(None) for extent in shape)]
+        elif offset % 3 == 2:
+            a = np.flip(a, offset % a.ndim)
+        got = gm.permute(gm.to_device(a, backend=backend), axes, variant="channels")
+        assert got.to_host().tobytes() == a.transpose(axes).tobytes()
+
+
+def test_auto_takes_two_axes_of_channels():
+    a = np.ones((40, 20_011, 13, 3), "u1")
+    assert gm.traffic("permute", a, axes=(0, 3, 2, 1)).variant == "channels:b8"
+
+
+@pytest.mark.parametrize("dtype", UNITS)
 @pytest.mark.parametrize("channels", [5, 9, 16, 31])
 @pytest.mark.parametrize("to_planes", [False, True])
 def test_memory_is_moved_by_sectors(dtype, channels, to_planes):
@@ -104,6 +135,13 @@ def test_auto_takes_it(axes):
     assert gm.traffic("permute", stack, axes=(0, 2, 1)).variant == "channels:b8"
     assert gm.traffic("transpose", a).variant == "strided"
     assert (gm.transpose(a, backend="sim") == 1).all()
+
+
+def test_auto_takes_other_rows_for_many_short_images():
+    """A block for each would do next to nothing; lanes of words find them in the L1."""
+    for shape, row in (((20_000, 301, 5), "words"), ((20_000, 5, 301), "packed:small")):
+        a = gm.DeviceArray(shape, "u1", backend="sim")
+        assert gm.traffic("permute", a, axes=(0, 2, 1)).variant == row
 
 
 @pytest.mark.parametrize("channels", [3, 13])

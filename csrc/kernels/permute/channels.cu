@@ -42,14 +42,22 @@ template <typename unit> struct channels_of {
     };
 };
 
-/* Rows of the tile, so far apart in memory, and of so many bytes, the last one of `last`. */
+/* From the first plane to that of a channel. */
+GM_DEVICE int64_t channels_plane(const permute_channels_args &a, uint32_t channel)
+{
+    const uint32_t others = permute_divide(channel, a.inner);
+    return (channel - others * a.inner.by) * a.plane + others * a.other;
+}
+
+/* Rows of the tile: planes, or of so many bytes, the last one of `last`. */
+template <bool PLANES>
 GM_DEVICE void channels_load(const permute_channels_args &a, const channels_tile &tile,
-                             uint32_t rows, int64_t pitch, uint32_t bytes, uint32_t last)
+                             uint32_t rows, uint32_t bytes, uint32_t last)
 {
     const uint32_t all = rows * a.vectors.by;
     for (uint32_t i = threadIdx.x; i < all; i += CHANNELS_THREADS) {
         const uint32_t r = permute_divide(i, a.vectors), v = i - r * a.vectors.by;
-        const char *row = tile.in + r * pitch;
+        const char *row = tile.in + (PLANES ? channels_plane(a, r) : (int64_t)r * bytes);
         const uint32_t over = (uint32_t)(uintptr_t)row & 15;
         if (v * 16 < over + (r + 1 < rows ? bytes : last)) {
             const char *from = row - over + v * 16;
@@ -92,7 +100,7 @@ GM_DEVICE void channels_store_planes(const permute_channels_args &a, const chann
         const uint32_t share = permute_divide(t, a.channels);
         uint32_t c = (t - share * a.channels.by) * a.apart;
         c -= permute_divide(c, a.channels) * a.channels.by;
-        char *plane = tile.out + c * a.plane;
+        char *plane = tile.out + channels_plane(a, c);
         const uint32_t begin = permute_to_sector<unit>(plane);
         uint32_t v = share * each + threadIdx.x % LANES;
         const uint32_t end = min(share * each + each, vectors);
@@ -119,7 +127,7 @@ GM_DEVICE void channels_store_plane_ends(const permute_channels_args &a, const c
     typedef channels_of<unit> of;
     for (uint32_t i = threadIdx.x; i < a.channels.by * of::SECTOR; i += CHANNELS_THREADS) {
         const uint32_t c = i / of::SECTOR, u = i % of::SECTOR;
-        unit *plane = (unit *)(tile.out + c * a.plane);
+        unit *plane = (unit *)(tile.out + channels_plane(a, c));
         const uint32_t begin = permute_to_sector<unit>((const char *)plane);
         if (tile.first && u < min(begin, tile.valid)) {
             plane[u] = *(const unit *)(tile.shared + channels_in_pixels<unit>(a, tile, u, c));
@@ -139,8 +147,7 @@ GM_DEVICE void channels_to_planes(const permute_channels_args &a, const channels
     typedef channels_of<unit> of;
     const uint32_t pixel = a.channels.by * of::SIZE, pixels = min(tile.valid, a.step + a.halo);
     const uint32_t rows = (pixels + of::N - 1) / of::N;
-    channels_load(a, tile, rows, of::N * pixel, of::N * pixel,
-                  (pixels - (rows - 1) * of::N) * pixel);
+    channels_load<false>(a, tile, rows, of::N * pixel, (pixels - (rows - 1) * of::N) * pixel);
     channels_store_planes<unit>(a, tile);
     if (tile.first || tile.valid < a.step + a.halo) {
         channels_store_plane_ends<unit>(a, tile);
@@ -155,7 +162,7 @@ GM_DEVICE uint32_t channels_in_planes(const permute_channels_args &a, const chan
                                       uint32_t at)
 {
     const uint32_t pixel = permute_divide(at, a.channels), c = at - pixel * a.channels.by;
-    const uint32_t over = ((uint32_t)(uintptr_t)tile.in + c * (uint32_t)a.plane) & 15;
+    const uint32_t over = (uint32_t)(uintptr_t)(tile.in + channels_plane(a, c)) & 15;
     return (c * a.stride + (c >> a.gap)) * 16 + over + pixel * channels_of<unit>::SIZE;
 }
 
@@ -165,7 +172,7 @@ GM_DEVICE void channels_from_planes(const permute_channels_args &a, const channe
     typedef channels_of<unit> of;
     enum { N = of::N };
     const uint32_t bytes = min(tile.valid, a.step + a.halo) * of::SIZE;
-    channels_load(a, tile, a.channels.by, a.plane, bytes, bytes);
+    channels_load<true>(a, tile, a.channels.by, bytes, bytes);
 
     const uint32_t begin = permute_to_sector<unit>(tile.out);
     const uint32_t vectors = a.step * a.channels.by / N, valid = tile.valid * a.channels.by;

@@ -220,10 +220,10 @@ typedef struct permute_channels_args {
     const char *in;
     char *out;
     const char *begin, *end; /* the input's memory */
-    int64_t plane;           /* bytes from a plane to the next */
+    int64_t plane, other;    /* bytes from a plane to the next; from `inner` planes to the next */
     int64_t pixels;          /* of a plane, */
     permute_divisor tiles;   /* and tiles of them */
-    permute_divisor channels;
+    permute_divisor channels, inner;
     permute_divisor vectors; /* that a row of a tile touches at most, */
     uint32_t stride;         /* and in shared memory from a row to the next */
     uint32_t gap;            /* where one is free behind every 2^gap rows */

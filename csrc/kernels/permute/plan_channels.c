@@ -37,7 +37,9 @@ static uint32_t apart_of(const permute_layout *layout, const permute_channels_ar
         unsigned words[2] = {0, 0}, found = 0;
         for (unsigned t = 0; t < 2 * TOGETHER; t++) {
             const unsigned c = t * apart % all;
-            const uintptr_t plane = (uintptr_t)layout->out + c * (uintptr_t)args->plane;
+            const unsigned others = c / args->inner.by, one = c % args->inner.by;
+            const uintptr_t plane = (uintptr_t)layout->out + one * (uintptr_t)args->plane +
+                                    others * (uintptr_t)args->other;
             const unsigned first = (unsigned)((0 - plane) / unit % n);
             const unsigned byte =
                 (unsigned)((uintptr_t)layout->in % VECTOR) + (first * all + c) * unit;
@@ -105,15 +107,67 @@ static uint32_t shares_of(int64_t channels, int64_t vectors)
     return best;
 }
 
-static bool plan_of(const permute_layout *layout, const gm_device_properties *device,
+/* The axis, other than `but`, whose units are so many bytes apart; or -1. */
+static int axis_of(const permute_layout *layout, const int64_t *stride, int64_t bytes, int but)
+{
+    for (int d = 0; d < layout->ndim; d++) {
+        if (d != but && stride[d] == bytes) {
+            return d;
+        }
+    }
+    return -1;
+}
+
+/* Channels along two axes, as of pixels of 13 x 3 bytes whose planes are in another order. */
+typedef struct channels_pair {
+    permute_layout layout; /* where they are one axis: the inner one of pixels, */
+    int64_t inner, other; /* so many planes of which are as far apart as it says, and these from the
+                           * next so many by other bytes */
+} channels_pair;
+
+static bool join_channels(const permute_layout *layout, bool to_planes, channels_pair *pair)
+{
+    const int64_t unit = layout->unit, *packed = to_planes ? layout->from : layout->to;
+    const int first = axis_of(layout, packed, unit, -1);
+    if (first < 0 || layout->ndim < 3) {
+        return false;
+    }
+    const int second = axis_of(layout, packed, layout->extent[first] * unit, first);
+    if (second < 0 || (to_planes && (first == 0 || second == 0))) {
+        return false;
+    }
+    *pair = (channels_pair){*layout, layout->extent[first],
+                            (to_planes ? layout->to : layout->from)[second]};
+    permute_layout *one = &pair->layout;
+    one->extent[first] *= layout->extent[second];
+    one->ndim--;
+    for (int d = second; d < one->ndim; d++) {
+        one->extent[d] = one->extent[d + 1];
+        one->from[d] = one->from[d + 1];
+        one->to[d] = one->to[d + 1];
+    }
+    return true;
+}
+
+static bool plan_of(const permute_layout *all, const gm_device_properties *device,
                     permute_channels_args *args)
 {
     permute_image of;
-    const int64_t unit = layout->unit;
-    if (!permute_as_image(layout, CHANNELS_LEAST, CHANNELS_MOST, &of) ||
-        layout->ndim > PERMUTE_TILES_DIMS + 2) {
+    channels_pair pair = {*all, 0, 0};
+    const permute_layout *layout = &pair.layout;
+    bool found = permute_as_image(layout, CHANNELS_LEAST, CHANNELS_MOST, &of);
+    for (int to_planes = 1; to_planes >= 0 && !found; to_planes--) {
+        found = join_channels(all, to_planes, &pair) &&
+                permute_as_image(layout, CHANNELS_LEAST, CHANNELS_MOST, &of) &&
+                of.to_planes == (to_planes != 0);
+    }
+    if (!found) {
         return false;
     }
+    if (layout->ndim > PERMUTE_TILES_DIMS + 2) {
+        return false;
+    }
+    const int64_t unit = layout->unit;
     const int c = of.channels;
     const int64_t channels = layout->extent[c], pixels = layout->extent[of.pixels];
     const int64_t images = layout->units / pixels / channels;
@@ -121,8 +175,10 @@ static bool plan_of(const permute_layout *layout, const gm_device_properties *de
         .in = layout->in,
         .out = layout->out,
         .plane = of.to_planes ? layout->to[c] : layout->from[c],
+        .other = pair.other,
         .pixels = pixels,
         .channels = permute_divisor_of(channels),
+        .inner = permute_divisor_of(pair.inner > 0 ? pair.inner : channels),
         .halo = (uint32_t)(of.to_planes ? GM_SECTOR / unit - 1
                                         : permute_divide_up(GM_SECTOR / unit - 1, channels)),
         .to_planes = of.to_planes,
@@ -146,7 +202,7 @@ static bool plan_of(const permute_layout *layout, const gm_device_properties *de
     args->shares = shares_of(channels, step / n);
     args->busy = (uint32_t)(CHANNELS_THREADS / period * period);
     args->on = (uint32_t)(args->busy * n / channels * unit);
-    permute_memory(layout, &args->begin, &args->end);
+    permute_memory(all, &args->begin, &args->end);
     return true;
 }
 
@@ -232,7 +288,8 @@ double permute_channels_time(const permute_layout *layout, const gm_call *call)
  * such layouts took on an H200. Bytes of planes have more lines than that finds in time. */
 bool permute_are_short_images(const permute_layout *layout)
 {
-    enum { FEWEST = 5, MOST = 16 /* channels */, SHORT = 12 << 10, LARGE = 24 << 20 /* bytes */ };
+    enum { FEWEST = 5, MOST = 16 /* channels */, LARGE = 24 << 20 /* bytes */ };
+    static const int64_t SHORT[] = {12 << 10, 12 << 10, 0, 7 << 10};
     permute_layout turned = *layout;
     permute_image of;
     permute_turn(&turned);
@@ -242,7 +299,7 @@ bool permute_are_short_images(const permute_layout *layout)
     const int64_t unit = turned.unit, channels = turned.extent[of.channels];
     const int64_t plane = turned.extent[of.pixels] * unit;
     const int64_t next = of.to_planes ? turned.to[of.channels] : turned.from[of.channels];
-    return channels % 4 != 0 && next == plane && plane * channels <= SHORT &&
+    return channels % 4 != 0 && next == plane && plane * channels <= SHORT[unit - 1] &&
            turned.units >= LARGE / unit && (unit > 1 || of.to_planes);
 }
 
