@@ -163,9 +163,8 @@ GM_DEVICE uint32_t channels_in_planes(const permute_channels_args &a, const chan
 {
     const uint32_t pixel = permute_divide(at, a.channels), c = at - pixel * a.channels.by;
     const uint32_t others = permute_divide(c, a.inner), one = c - others * a.inner.by;
-    const uint32_t over = ((uint32_t)(uintptr_t)tile.in + one * (uint32_t)a.plane +
-                           others * (uint32_t)a.other) &
-                          15;
+    const uint32_t over =
+        ((uint32_t)(uintptr_t)tile.in + one * (uint32_t)a.plane + others * (uint32_t)a.other) & 15;
     return (c * a.stride + (c >> a.gap)) * 16 + over + pixel * channels_of<unit>::SIZE;
 }
 
