@@ -77,6 +77,23 @@ def test_any_axes(dtype, backend, rng, data):
     assert out.to_host().tobytes() == poison.tobytes()
 
 
+@pytest.mark.parametrize(
+    ("dtype", "shape", "axes"),
+    [
+        ("u2", (1_430_007, 16, 3), (2, 1, 0)),  # few columns: longer ones
+        ("f4", (33, 2711, 7, 9, 6), (0, 4, 3, 2, 1)),
+        ("f8", (67, 45_007, 6), (1, 2, 0)),  # few rows: longer ones
+        ("c16", (601, 7, 2011), (0, 2, 1)),
+        ("u1", (32, 34, 27, 48, 98), (4, 1, 2, 3, 0)),  # columns that fill a tile's room with gaps
+    ],
+)
+def test_narrow_matrices_of_large_arrays(dtype, shape, axes, backend, rng):
+    a = random_array(rng, shape, dtype)
+    assert a.nbytes >= 2**27
+    got = gm.permute(gm.to_device(a, backend=backend), axes, variant="joined").to_host()
+    assert np.array_equal(got.view("u1"), np.ascontiguousarray(a.transpose(axes)).view("u1"))
+
+
 @pytest.mark.parametrize("dtype", UNITS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_each_way_to_store(layout, dtype, backend, rng):

@@ -16,6 +16,8 @@
  *              vectors from one to the next keeps them out of each other's banks.
  * from planes  a thread's vectors begin with the same channel. A gap behind every eight planes
  *              keeps lanes whose channels are multiples of eight apart out of each other's banks.
+ * two axes     of channels may be in another order in planes than in a pixel: only where a plane
+ *              begins depends on that.
  * ends         A tile stores the sectors that begin in it, and loads some pixels behind it for the
  *              last. What an image has of sectors with which a plane begins and ends, or which it
  *              shares with the next image, is stored unit by unit.

@@ -138,14 +138,7 @@ static bool join_channels(const permute_layout *layout, bool to_planes, channels
     }
     *pair = (channels_pair){*layout, layout->extent[first],
                             (to_planes ? layout->to : layout->from)[second]};
-    permute_layout *one = &pair->layout;
-    one->extent[first] *= layout->extent[second];
-    one->ndim--;
-    for (int d = second; d < one->ndim; d++) {
-        one->extent[d] = one->extent[d + 1];
-        one->from[d] = one->from[d + 1];
-        one->to[d] = one->to[d + 1];
-    }
+    permute_join_axes(&pair->layout, first, second);
     return true;
 }
 

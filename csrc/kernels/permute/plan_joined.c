@@ -76,14 +76,7 @@ static int axis_of_columns(const permute_layout *layout)
 /* Axis `next` becomes part of axis `d`. */
 static void join(joined *j, int d, int next)
 {
-    permute_layout *layout = &j->layout;
-    layout->extent[d] *= layout->extent[next];
-    layout->ndim--;
-    for (int i = next; i < layout->ndim; i++) {
-        layout->extent[i] = layout->extent[i + 1];
-        layout->from[i] = layout->from[i + 1];
-        layout->to[i] = layout->to[i + 1];
-    }
+    permute_join_axes(&j->layout, d, next);
     j->closest -= j->closest > next;
 }
 

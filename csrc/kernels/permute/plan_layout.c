@@ -176,6 +176,17 @@ gm_status permute_takes_unit(const gm_variant *variant, const permute_layout *la
                          variant->name, unit, GM_PLURAL(unit), layout->unit);
 }
 
+void permute_join_axes(permute_layout *layout, int d, int next)
+{
+    layout->extent[d] *= layout->extent[next];
+    layout->ndim--;
+    for (int i = next; i < layout->ndim; i++) {
+        layout->extent[i] = layout->extent[i + 1];
+        layout->from[i] = layout->from[i + 1];
+        layout->to[i] = layout->to[i + 1];
+    }
+}
+
 int permute_any_instance(const gm_call *call, int row)
 {
     const gm_family *family = call->family;

@@ -48,6 +48,9 @@ gm_status permute_takes_turned(const gm_variant *variant, const gm_call *call,
 /* Are units of so many bytes? */
 gm_status permute_takes_unit(const gm_variant *variant, const permute_layout *layout, int unit);
 
+/* Axis `next` becomes part of axis `d`, whose distances stay. */
+void permute_join_axes(permute_layout *layout, int d, int next);
+
 /* An instance of a row that takes the elements: for a call that no instance suits, or any. */
 int permute_any_instance(const gm_call *call, int row);
 

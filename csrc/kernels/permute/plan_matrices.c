@@ -248,8 +248,8 @@ static double shortness(int64_t bytes, int64_t to_next)
 static double time_of_short(const permute_layout *layout, int closest)
 {
     static const double OTHER_SECTOR = 0.5, SHORT_READ = 0.3, SHORT_WRITE = 0.2;
-    static const double UNEVEN = 30 /* bytes */, LONG = 512; /* of floats */
-    enum { CACHED = 24 << 20 /* bytes: the L2 has room for them and the result */ };
+    static const double UNEVEN = 30; /* bytes, of floats in rows that are not long */
+    enum { CACHED = 24 << 20 /* bytes: the L2 has room for them and the result */, LONG = 512 };
     const int64_t read = layout->extent[closest] * layout->unit;
     const int64_t written = layout->extent[0] * layout->unit;
     if (layout->units * layout->unit < CACHED) {
