@@ -44,11 +44,12 @@ template <typename unit> struct channels_of {
     };
 };
 
-/* From the first plane to that of a channel. */
-GM_DEVICE int64_t channels_plane(const permute_channels_args &a, uint32_t channel)
+/* Bytes from the first plane to that of a channel; a number of 32 bits has the last ones. */
+template <typename number>
+GM_DEVICE number channels_plane(const permute_channels_args &a, uint32_t channel)
 {
-    const uint32_t others = permute_divide(channel, a.inner);
-    return (channel - others * a.inner.by) * a.plane + others * a.other;
+    const uint32_t others = permute_divide(channel, a.inner), one = channel - others * a.inner.by;
+    return one * (number)a.plane + others * (number)a.other;
 }
 
 /* Rows of the tile: planes, or of so many bytes, the last one of `last`. */
@@ -59,7 +60,7 @@ GM_DEVICE void channels_load(const permute_channels_args &a, const channels_tile
     const uint32_t all = rows * a.vectors.by;
     for (uint32_t i = threadIdx.x; i < all; i += CHANNELS_THREADS) {
         const uint32_t r = permute_divide(i, a.vectors), v = i - r * a.vectors.by;
-        const char *row = tile.in + (PLANES ? channels_plane(a, r) : (int64_t)r * bytes);
+        const char *row = tile.in + (PLANES ? channels_plane<int64_t>(a, r) : (int64_t)r * bytes);
         const uint32_t over = (uint32_t)(uintptr_t)row & 15;
         if (v * 16 < over + (r + 1 < rows ? bytes : last)) {
             const char *from = row - over + v * 16;
@@ -102,7 +103,7 @@ GM_DEVICE void channels_store_planes(const permute_channels_args &a, const chann
         const uint32_t share = permute_divide(t, a.channels);
         uint32_t c = (t - share * a.channels.by) * a.apart;
         c -= permute_divide(c, a.channels) * a.channels.by;
-        char *plane = tile.out + channels_plane(a, c);
+        char *plane = tile.out + channels_plane<int64_t>(a, c);
         const uint32_t begin = permute_to_sector<unit>(plane);
         uint32_t v = share * each + threadIdx.x % LANES;
         const uint32_t end = min(share * each + each, vectors);
@@ -129,7 +130,7 @@ GM_DEVICE void channels_store_plane_ends(const permute_channels_args &a, const c
     typedef channels_of<unit> of;
     for (uint32_t i = threadIdx.x; i < a.channels.by * of::SECTOR; i += CHANNELS_THREADS) {
         const uint32_t c = i / of::SECTOR, u = i % of::SECTOR;
-        unit *plane = (unit *)(tile.out + channels_plane(a, c));
+        unit *plane = (unit *)(tile.out + channels_plane<int64_t>(a, c));
         const uint32_t begin = permute_to_sector<unit>((const char *)plane);
         if (tile.first && u < min(begin, tile.valid)) {
             plane[u] = *(const unit *)(tile.shared + channels_in_pixels<unit>(a, tile, u, c));
@@ -164,9 +165,8 @@ GM_DEVICE uint32_t channels_in_planes(const permute_channels_args &a, const chan
                                       uint32_t at)
 {
     const uint32_t pixel = permute_divide(at, a.channels), c = at - pixel * a.channels.by;
-    const uint32_t others = permute_divide(c, a.inner), one = c - others * a.inner.by;
-    const uint32_t over =
-        ((uint32_t)(uintptr_t)tile.in + one * (uint32_t)a.plane + others * (uint32_t)a.other) & 15;
+    /* With 64 bits the compiler works all places out anew for each vector. */
+    const uint32_t over = ((uint32_t)(uintptr_t)tile.in + channels_plane<uint32_t>(a, c)) & 15;
     return (c * a.stride + (c >> a.gap)) * 16 + over + pixel * channels_of<unit>::SIZE;
 }
 
