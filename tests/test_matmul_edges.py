@@ -79,7 +79,7 @@ def launched(variant, a, b):
         ((True, True), "", "_nnv1", "_nn1"),  # a and b change places
     ],
 )
-@pytest.mark.parametrize("size", ["32x32", "32x64", "64x64", "p64x64", "128x128"])
+@pytest.mark.parametrize("size", ["32x32", "32x64", "64x64", "p64x64", "q64x64", "128x128"])
 def test_warp_tiles_has_a_kernel_for_each_layout(size, turned, of_vectors, of_one, one_by_one, rng):
     lines = (71, 72) if turned == (True, True) else (72, 71)  # they change places
     for m, n, depth, part in (

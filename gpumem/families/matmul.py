@@ -140,6 +140,8 @@ def matmul(
         64 x 64: two pairs of warps share the depth
     ``warp_tiles:p64x64``
         64 x 64 per pair of warps, which is a block: many tiles
+    ``warp_tiles:q64x64``
+        64 x 64 per four warps: 16 to 20 warps are resident, not 12
     ``warp_tiles:128x128``
         128 x 128 per four warps
     ``tma``

@@ -48,9 +48,9 @@ static const int narrow_rows[] = {matmul_row_narrow_8, matmul_row_narrow_16, mat
 static const int whole_rows[] = {matmul_row_whole_16,    matmul_row_whole_32,
                                  matmul_row_whole_48,    matmul_row_whole_32x96,
                                  matmul_row_whole_96x32, matmul_row_whole_80x80};
-static const int warp_tiles_rows[] = {matmul_row_warp_tiles_32x32, matmul_row_warp_tiles_32x64,
-                                      matmul_row_warp_tiles_64x64, matmul_row_warp_tiles_p64x64,
-                                      matmul_row_warp_tiles_128x128};
+static const int warp_tiles_rows[] = {matmul_row_warp_tiles_32x32,  matmul_row_warp_tiles_32x64,
+                                      matmul_row_warp_tiles_64x64,  matmul_row_warp_tiles_p64x64,
+                                      matmul_row_warp_tiles_q64x64, matmul_row_warp_tiles_128x128};
 
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
 
@@ -393,8 +393,8 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
 static gm_status launch_warp_tiles(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     enum { NN, NT, TN };
-    static const gm_variant *const ways[][3][3] = {WAYS(32x32), WAYS(32x64), WAYS(64x64),
-                                                   WAYS(p64x64), WAYS(128x128)};
+    static const gm_variant *const ways[][3][3] = {WAYS(32x32),  WAYS(32x64),  WAYS(64x64),
+                                                   WAYS(p64x64), WAYS(q64x64), WAYS(128x128)};
     const matmul_args *args = (const matmul_args *)plan->args;
     const int layout = !args->a.along_depth ? TN : args->b.along_depth ? NT : NN;
     const int size = (int)(variant - &variants[matmul_row_warp_tiles_32x32]);

@@ -74,6 +74,8 @@ enum {
     MATMUL_THIN_CLUSTER = 8,   /* blocks that share the depth as a cluster */
     MATMUL_TILE_CLUSTER = 2,   /* and those of warp_tiles, of square tiles */
     MATMUL_CLUSTER_SIDE = 64,  /* of this side */
+    MATMUL_FOURS = 4,          /* blocks of q64x64 on a multiprocessor, */
+    MATMUL_FOURS_MOST = 5,     /* and of its kernels that take fewer registers */
     MATMUL_WHOLE_DOWN = 8,     /* threads of whole along a column of a result, */
     MATMUL_WHOLE_NEAR = 8,     /* and along a row: of small ones, */
     MATMUL_WHOLE_ACROSS = 16,  /* and of others */
@@ -91,6 +93,7 @@ enum {
     MATMUL_BYTES_e32x64 = 13824,
     MATMUL_BYTES_e64x64 = 36864,
     MATMUL_BYTES_ep64x64 = 18432,
+    MATMUL_BYTES_eq64x64 = 19456,
     MATMUL_BYTES_e128x128 = 35840,
     /* And of narrow. */
     MATMUL_BYTES_narrow_8 = 65024,

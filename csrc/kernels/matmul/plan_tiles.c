@@ -12,43 +12,44 @@
 
 enum { UNIT = 16 }; /* the fewest steps by which shares differ: a multiple of a vector */
 
-/* Fitted to the times of single calls on an H200. tiles, narrow: of 365 products of all classes by
- * every kernel, and of 450 by two choices each. The former are 3700 cycles longer, and 1500 more
- * where shares are added: between calls of so many kernels, instructions are no longer in the
- * caches. whole: of 300 stacks of small matrices by every kernel. warp_tiles, tma, and narrow from
- * 24 vectors on: of 921 products by every kernel. A stage of narrow has 32 steps, but its warps
- * leave out the last one's by eights. */
+/* Fitted together to the times of single calls on an H200: 1,020 stacks and 620 single products of
+ * all classes by every kernel that was not far behind the fastest; narrow: of 365 and, from 24
+ * vectors on, 921 products. Between calls of so many kernels instructions are no longer in the
+ * caches. A stage of narrow has 32 steps, but its warps leave out the last one's by eights. */
 static const matmul_kernel kernels[GM_ROW_COUNT] = {
     [matmul_row_tiles_w32x32] = {{32, 32, 16, 32, 8, 2, 8, 8, 1},
-                                 {100, 82.1, 8460, 2510, 0.0362, 0.0382, 0.143, 0, 0, 0.284, 0}},
+                                 {94.5, 79.1, 8710, 1430, 0.0355, 0.0423, 0.149, 0, 0, 0.252, 0}},
     [matmul_row_tiles_32x32] = {{32, 32, 16, 32, 1, 2, 8, 64, 512},
-                                {69.8, 87.7, 8280, 1310, 0.0337, 0.0491, 0.251, 0, 0, 0.272, 4720}},
+                                {72.5, 69.7, 8250, 1390, 0.0465, 0.056, 0, 0.676, 0.999, 0.103,
+                                 5140}},
     [matmul_row_tiles_16x64] = {{16, 64, 16, 64, 1, 2, 8, 64, 512},
-                                {71.6, 125, 7990, 1400, 0.0547, 0.0772, 0.165, 0.593, 0, 0.35,
-                                 5520}},
+                                {72.4, 65.7, 8060, 1420, 0.0406, 0.0723, 0, 0.436, 0, 0.352, 5580}},
     [matmul_row_tiles_64x64] = {{64, 64, 16, 64, 1, 2, 8, 32, 512},
-                                {82.9, 123, 8970, 1950, 0.0549, 0.0551, 0.261, 0, 0.309, 0.194,
-                                 4600}},
+                                {83.4, 101, 8630, 2070, 0.0602, 0.0574, 0.00364, 1.5, 0.415, 0.128,
+                                 5790}},
     [matmul_row_tiles_p64x32] = {{64, 32, 16, 32, 1, 8, 2, 8, 512},
-                                 {86.7, 24.1, 9300, 450, 0.0423, 0.0608, 0.141, 0.0939, 0.685,
-                                  0.292, 4450}},
+                                 {82.4, 22.9, 9230, 235, 0.0413, 0.0621, 0.165, 0.00729, 1, 0.324,
+                                  4360}},
     [matmul_row_warp_tiles_32x32] = {{32, 32, 16, 32, 1, 8, 2, 16, 512},
-                                     {107, 46.4, 10300, 480, 0.0462, 0.0697, 0.825, 0.366, 0.0383,
-                                      0.213, 6530}},
+                                     {103, 38, 9640, 552, 0.034, 0.0671, 0.401, 0.085, 1, 0.257,
+                                      5260}},
     [matmul_row_warp_tiles_32x64] = {{32, 64, 16, 32, 1, 12, 1, 8, 512},
-                                     {121, 39.3, 10500, 369, 0.0365, 0.0691, 0.244, 0.149, 0, 0.362,
-                                      6690}},
+                                     {114, 36.2, 10600, 299, 0.0278, 0.0659, 0.341, 0.0583, 0.991,
+                                      0.541, 5470}},
     [matmul_row_warp_tiles_64x64] = {{64, 64, 16, 32, 1, 3, 4, 16, 512},
-                                     {107, 135, 10800, 1410, 0.032, 0.0509, 0.367, 0.504, 0.121,
-                                      0.337, 5540}},
+                                     {107, 133, 10500, 1460, 0.0232, 0.0554, 0.368, 0.0674, 0.127,
+                                      0.392, 5420}},
     [matmul_row_warp_tiles_p64x64] = {{64, 64, 16, 32, 1, 6, 2, 8, 512},
-                                      {109, 83.2, 10400, 675, 0.0313, 0.0581, 0.189, 0.17, 0.782,
-                                       0.275, 5750}},
+                                      {108, 70.8, 10100, 639, 0.0277, 0.0554, 0.289, 0.0352, 0.824,
+                                       0.32, 5570}},
+    [matmul_row_warp_tiles_q64x64] = {{64, 64, 16, 32, 1, 4, 4, 16, 512},
+                                      {92.7, 95.4, 10200, 621, 0.0212, 0.0652, 0.146, 0.0212, 0.191,
+                                       0, 6910}},
     [matmul_row_warp_tiles_128x128] = {{128, 128, 16, 64, 1, 2, 4, 8, 512},
-                                       {113, 140, 12300, 2900, 0.00582, 0.0423, 0.21, 0.173, 0.29,
-                                        0.94, 1090}},
+                                       {110, 154, 10300, 2660, 0.0195, 0.0633, 0.178, 0.045, 0.255,
+                                        0.772, 3950}},
     [matmul_row_tma] = {{128, 128, 128, 128, 1, 2, 4, 32, 1},
-                        {110, 197, 10300, 2230, 0, 0.0137, 0.223, 0, 0, 1, 0}},
+                        {108, 200, 11600, 2280, 0, 0.0205, 0.246, 0, 0, 1, 0}},
     [matmul_row_narrow_8] = {{128, 8, 128, 8, 1, 3, 4, 8, 512},
                              {70.6, 39.6, 10700, 1540, 0.0603, 0.07, 0.123, 0.195, 0, 0.457, 4500}},
     [matmul_row_narrow_16] = {{128, 16, 128, 16, 1, 3, 4, 8, 512},
@@ -59,17 +60,17 @@ static const matmul_kernel kernels[GM_ROW_COUNT] = {
                               {105, 62.8, 11200, 2770, 0.158, 0.0815, 0.608, 0.0954, 0, 0.877,
                                2920}},
     [matmul_row_whole_16] = {{16, 16, 16, 16, 1, 20, 2, 1, 1},
-                             {30.9, 31.4, 9280, 188, 0, 0, 0.00248, 0, 0, 0.025, 0}},
+                             {26.4, 400, 9650, 156, 0, 0, 0, 0, 0, 0, 0}},
     [matmul_row_whole_32] = {{32, 32, 32, 32, 1, 16, 2, 1, 1},
-                             {53.1, 156, 9640, 164, 0, 0, 0.277, 0, 0, 0.215, 0}},
+                             {49.8, 400, 10100, 179, 0, 0, 0.232, 0, 0, 0.107, 0}},
     [matmul_row_whole_48] = {{48, 48, 48, 48, 1, 10, 2, 1, 1},
-                             {58.7, 200, 9570, 200, 0, 0, 0.288, 0, 0, 0.00247, 0}},
+                             {57.6, 93.7, 9870, 280, 0, 0, 0.219, 0, 0, 0.169, 0}},
     [matmul_row_whole_32x96] = {{32, 96, 32, 96, 1, 6, 4, 1, 1},
-                                {62, 82.9, 9260, 448, 0, 0, 0.241, 0, 0, 0.123, 0}},
+                                {59.8, 95.6, 9590, 566, 0, 0, 0.195, 0, 0, 0.0762, 0}},
     [matmul_row_whole_96x32] = {{96, 32, 96, 32, 1, 6, 4, 1, 1},
-                                {50.5, 69.3, 9650, 311, 0, 0, 0.226, 0, 0, 0.00247, 0}},
+                                {49, 64.6, 9890, 459, 0, 0, 0.171, 0, 0, 0.0301, 0}},
     [matmul_row_whole_80x80] = {{80, 80, 80, 80, 1, 4, 4, 1, 1},
-                                {68.5, 123, 9480, 631, 0, 0, 0.238, 0, 0, 0.125, 0}},
+                                {63.7, 165, 9850, 562, 0, 0, 0.237, 0, 0, 0.283, 0}},
 };
 
 int matmul_teams(int row)
@@ -131,11 +132,22 @@ static bool has_clusters(const matmul_shape *shape)
     return shape->height == MATMUL_CLUSTER_SIDE && shape->width == MATMUL_CLUSTER_SIDE;
 }
 
+/* Of q64x64: kernels for an a whose columns are contiguous take fewer registers, and the one that
+ * copies rows of both factors one by one is compiled to. */
+static int blocks_of_fours(const matmul_args *args)
+{
+    const bool has_none = matmul_vectors_of(args) == MATMUL_NO_VECTORS && !args->b.along_depth;
+    return !args->a.along_depth || has_none ? MATMUL_FOURS_MOST : MATMUL_FOURS;
+}
+
 static matmul_kernel kernel_of(int row, const gm_call *call, const matmul_args *args)
 {
     matmul_kernel kernel = kernels[row];
     if (is_of(call, row, matmul_row_whole)) {
         matmul_pace_whole(call, args, gm_row(call, row), &kernel);
+    }
+    if (row == matmul_row_warp_tiles_q64x64) {
+        kernel.shape.blocks = blocks_of_fours(args);
     }
     if (is_of(call, row, matmul_row_warp_tiles) && has_clusters(&kernel.shape) &&
         call->device->cluster_blocks >= MATMUL_TILE_CLUSTER) {

@@ -4,9 +4,9 @@
  * Follows  tiles, whose threads read 12 numbers of a step for 32 products: shared memory takes half
  *          as long again to deliver the numbers as the products take.
  * Idea     8 x 8 or 8 x 16 sums per thread: 16 numbers for 64 products, or 24 for 128; 8 x 4 where
- *          results are so small that there would be too few warps. The first
- *          numbers of a stage are read while the last products of the one before are made. There is
- *          no copy engine, so that rows may begin anywhere.
+ *          there would be too few warps: of small results, and of blocks that are too few to hide
+ *          each other's waits. The first numbers of a stage are read while the last products of
+ *          the one before are made. There is no copy engine, so that rows may begin anywhere.
  * Groups   a pair of warps that is a block keeps two of the four schedulers of its multiprocessor
  *          busy. Where tiles are few, two pairs share the depth of one, stage by stage, and the
  *          sums of the second are added to those of the first.
@@ -36,6 +36,7 @@ typedef warp_tile<32, 32, 4, 8, 4, 2, true> shape_32x32;
 typedef warp_tile<32, 64, 4, 8, 8, 1, true> shape_32x64;
 typedef warp_tile<64, 64, 4, 8, 8, 2, true> shape_64x64;
 typedef warp_tile<64, 64, 4, 8, 8, 1, true> shape_p64x64;
+typedef warp_tile<64, 64, 4, 8, 4, 1, true> shape_q64x64;
 typedef warp_tile<128, 128, 4, 8, 16, 1, true> shape_128x128;
 
 #define FITS(name)                                                                                 \
@@ -44,6 +45,7 @@ FITS(32x32);
 FITS(32x64);
 FITS(64x64);
 FITS(p64x64);
+FITS(q64x64);
 FITS(128x128);
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -284,24 +286,26 @@ GM_DEVICE void warp_tiles_product(const matmul_args &a, float *shared)
 }
 
 /* By vectors, one by one (1), and vectors of A alone (v1), of A and B as they are in memory (nn),
- * and transposed (t): B whose depth is contiguous is transposed by its copies, one by one. */
+ * and transposed (t): B whose depth is contiguous is transposed by its copies, one by one. Blocks:
+ * resident on a multiprocessor, also of nn1, whose warps wait for more copies. */
 #define WAY(name, shape, threads, blocks, way_a, way_b)                                            \
     GM_KERNEL_BOUNDED(matmul_warp_tiles_##name, matmul_args, threads, blocks)                      \
     {                                                                                              \
         GM_DYNAMIC_SHARED(float, shared);                                                          \
         warp_tiles_product<shape, way_a, way_b>(a, shared);                                        \
     }
-#define WAYS(name, threads, blocks)                                                                \
+#define WAYS(name, threads, blocks, blocks_nn1)                                                    \
     WAY(name, shape_##name, threads, blocks, BY_STEPS, BY_VECTORS)                                 \
     WAY(name##_nnv1, shape_##name, threads, blocks, BY_STEPS, BY_LINES)                            \
-    WAY(name##_nn1, shape_##name, threads, blocks, BY_DEPTH, BY_LINES)                             \
+    WAY(name##_nn1, shape_##name, threads, blocks_nn1, BY_DEPTH, BY_LINES)                         \
     WAY(name##_nt, shape_##name, threads, blocks, BY_STEPS, BY_DEPTH)                              \
     WAY(name##_nt1, shape_##name, threads, blocks, BY_DEPTH, BY_DEPTH)                             \
     WAY(name##_tn, shape_##name, threads, blocks, BY_VECTORS, BY_VECTORS)                          \
     WAY(name##_tnv1, shape_##name, threads, blocks, BY_VECTORS, BY_LINES)                          \
     WAY(name##_tn1, shape_##name, threads, blocks, BY_LINES, BY_LINES)
-WAYS(32x32, 64, 8)
-WAYS(32x64, 32, 8)
-WAYS(64x64, 128, 3)
-WAYS(p64x64, 64, 6)
-WAYS(128x128, 128, 2)
+WAYS(32x32, 64, 8, 8)
+WAYS(32x64, 32, 8, 8)
+WAYS(64x64, 128, 3, 3)
+WAYS(p64x64, 64, 6, 6)
+WAYS(q64x64, 128, MATMUL_FOURS, MATMUL_FOURS_MOST)
+WAYS(128x128, 128, 2, 2)
