@@ -177,3 +177,10 @@ def test_auto_takes_it_for_large_matrices(tma, backend):
     odd = zeros(backend, 64, 512, 511)  # rows that do not begin at multiples of 16 bytes
     assert chosen(large, odd, backend) != "tma"
     assert "tiles:" in chosen(small, small, backend)
+
+
+def test_auto_takes_four_and_three_tiles_rather_than_six_and_one():
+    """Where a multiprocessor gets seven; the simulator has 16 of them."""
+    many, seven = zeros("sim", 96, 64, 64), zeros("sim", 112, 64, 64)
+    assert chosen(seven, seven, "sim") == "warp_tiles:q64x64"
+    assert chosen(many, many, "sim") == "warp_tiles:p64x64"

@@ -525,6 +525,9 @@ def test_axes_of_any_sequence(rng):
         ("c16", (896, 880), (1, 0), "tiles"),
         ("c16", (512, 512), (1, 0), "matrix"),
         ("u1", (16, 48, 512, 64), (0, 2, 1, 3), "runs"),
+        # The L1 has a whole matrix, unless all of its rows fall on the same lines.
+        ("f8", (50_000, 9, 7), (0, 2, 1), "runs"),
+        ("f8", (22_000, 9, 16), (0, 2, 1), "packed"),
         ("u1", (48, 16, 32, 32, 32), (3, 1, 2, 0, 4), "packed"),  # short runs from far apart
         ("f4", (12, 16, 8, 4099), (0, 2, 1, 3), "words"),
         ("f4", (13, 16, 512, 63), (0, 2, 1, 3), "shifted"),

@@ -64,18 +64,6 @@ static double spread(const permute_layout *layout, int64_t from)
     return apart > layout->unit ? apart / layout->unit : 1;
 }
 
-/* Is the next run in memory read before so many bytes of the result are written? */
-static bool reads_next_within(const permute_layout *layout, double run, int64_t bytes)
-{
-    for (int d = 1; d < layout->ndim; d++) {
-        if ((double)permute_magnitude(layout->from[d]) < 2 * run &&
-            permute_magnitude(layout->to[d]) <= bytes) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* How many times as many sectors as needed are read by runs that begin and end inside of them: no
  * more if all are aligned, or if the next run in memory is read while the L2 still has the sector
  * that both share. Gaps between runs are read by all kernels. */
@@ -87,18 +75,24 @@ static double ends(const permute_layout *layout, double run)
         bits |= (uintptr_t)layout->from[d];
         gaps = gaps && (double)permute_magnitude(layout->from[d]) != run;
     }
-    const bool shared = gaps || reads_next_within(layout, run, CACHED / 2);
+    const bool shared = gaps || permute_reads_next_within(layout, run, CACHED / 2);
     return shared || bits % GM_SECTOR == 0 ? 1 : 1 + GM_SECTOR / run;
 }
 
-/* Runs of 64 bytes and less take memory longer, if the next one is not read soon. */
+/* Runs of 64 bytes and less take memory longer, if the next one is not read soon. Where units fill
+ * requests, nothing else hides that it is read a little later, and others from far away before. */
 static double scattered(const permute_layout *layout, double run)
 {
-    enum { SOON = 1 << 16 /* bytes of the result */, SHORT = 64, LONG = 128 /* bytes of a run */ };
-    if (bytes_of(layout) < CACHED || run >= LONG || reads_next_within(layout, run, SOON)) {
+    enum { SOON = 1 << 16, AT_ONCE = 1 << 11 /* bytes of the result */, FAR = 1 << 18 };
+    enum { SHORT = 64, LONG = 128 /* bytes of a run */ };
+    if (bytes_of(layout) < CACHED || run >= LONG) {
         return 0;
     }
-    return 0.25 * (run <= SHORT ? 1 : (LONG - run) / (LONG - SHORT));
+    const bool wide = layout->unit >= 8 && permute_magnitude(layout->from[1]) >= FAR;
+    const double late = !permute_reads_next_within(layout, run, SOON)              ? 0.25
+                        : wide && !permute_reads_next_within(layout, run, AT_ONCE) ? 0.12
+                                                                                   : 0;
+    return late * (run <= SHORT ? 1 : (LONG - run) / (LONG - SHORT));
 }
 
 static double time_of_runs(const permute_layout *layout)
@@ -113,9 +107,13 @@ static double time_of_runs(const permute_layout *layout)
         const double half = run <= GM_SECTOR && bytes_of(layout) >= CACHED ? 0.12 : 0;
         return (time + half + scattered(layout, run)) * ends(layout, run);
     }
-    if (layout->ndim > 1 && layout->extent[0] <= FEW && layout->from[1] == layout->unit &&
-        layout->unit >= 8) {
-        return layout->unit == 16 ? 1.1 : 1.2;
+    if (layout->ndim > 1 && layout->from[1] == layout->unit && layout->unit >= 8) {
+        if (bytes_of(layout) >= CACHED && permute_has_small_matrices(layout)) {
+            return layout->unit == 16 ? 1.02 : 1.04;
+        }
+        if (layout->extent[0] <= FEW) {
+            return layout->unit == 16 ? 1.1 : 1.2;
+        }
     }
     const bool at_once = layout->ndim == 1 && layout->unit >= 4; /* no division, whole requests */
     return (at_once ? 1 : base) * (1 + spread(layout, layout->from[0])) / 2;

@@ -213,3 +213,23 @@ permute_divisor permute_divisor_of(int64_t by)
 {
     return gm_divisor_of(by);
 }
+
+bool permute_reads_next_within(const permute_layout *layout, double run, int64_t bytes)
+{
+    for (int d = 1; d < layout->ndim; d++) {
+        if ((double)permute_magnitude(layout->from[d]) < 2 * run &&
+            permute_magnitude(layout->to[d]) <= bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool permute_has_small_matrices(const permute_layout *layout)
+{
+    enum { ROWS = 20, MATRIX = 6 << 10 /* bytes */, LINE = 128 };
+    const int64_t row = permute_magnitude(layout->from[0]);
+    return layout->ndim > 1 && layout->from[1] == layout->unit && layout->extent[0] <= ROWS &&
+           row == layout->extent[1] * layout->unit && layout->extent[0] * row <= MATRIX &&
+           row % LINE != 0;
+}

@@ -51,6 +51,13 @@ gm_status permute_takes_unit(const gm_variant *variant, const permute_layout *la
 /* Axis `next` becomes part of axis `d`, whose distances stay. */
 void permute_join_axes(permute_layout *layout, int d, int next);
 
+/* Is the next run in memory read before so many bytes of the result are written? */
+bool permute_reads_next_within(const permute_layout *layout, double run, int64_t bytes);
+
+/* Are the two innermost axes matrices of few rows, side by side in memory, of which the L1 has all
+ * at a time? Rows that are multiples of 128 bytes apart fall on the same lines of it. */
+bool permute_has_small_matrices(const permute_layout *layout);
+
 /* An instance of a row that takes the elements: for a call that no instance suits, or any. */
 int permute_any_instance(const gm_call *call, int row);
 
