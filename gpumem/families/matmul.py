@@ -141,7 +141,7 @@ def matmul(
     ``warp_tiles:p64x64``
         64 x 64 per pair of warps, which is a block: many tiles
     ``warp_tiles:q64x64``
-        64 x 64 per four warps: 16 to 20 warps are resident, not 12
+        64 x 64 per four warps: 16 to 20 per multiprocessor, by pairs 12
     ``warp_tiles:128x128``
         128 x 128 per four warps
     ``tma``

@@ -132,8 +132,8 @@ static bool has_clusters(const matmul_shape *shape)
     return shape->height == MATMUL_CLUSTER_SIDE && shape->width == MATMUL_CLUSTER_SIDE;
 }
 
-/* Of q64x64: kernels for an a whose columns are contiguous take fewer registers, and the one that
- * copies rows of both factors one by one is compiled to. */
+/* Of q64x64, five: where the columns of a are contiguous, as those kernels need fewer registers,
+ * and by the one that copies rows of both factors one by one, which is compiled for five. */
 static int blocks_of_fours(const matmul_args *args)
 {
     const bool has_none = matmul_vectors_of(args) == MATMUL_NO_VECTORS && !args->b.along_depth;

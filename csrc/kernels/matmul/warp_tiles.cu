@@ -4,9 +4,10 @@
  * Follows  tiles, whose threads read 12 numbers of a step for 32 products: shared memory takes half
  *          as long again to deliver the numbers as the products take.
  * Idea     8 x 8 or 8 x 16 sums per thread: 16 numbers for 64 products, or 24 for 128; 8 x 4 where
- *          there would be too few warps: of small results, and of blocks that are too few to hide
- *          each other's waits. The first numbers of a stage are read while the last products of
- *          the one before are made. There is no copy engine, so that rows may begin anywhere.
+ *          there would be too few warps to hide each other's waits: of small results, and of few
+ *          tiles for a multiprocessor. The first numbers of a stage are read while the last
+ *          products of the one before are made. There is no copy engine, so that rows may begin
+ *          anywhere.
  * Groups   a pair of warps that is a block keeps two of the four schedulers of its multiprocessor
  *          busy. Where tiles are few, two pairs share the depth of one, stage by stage, and the
  *          sums of the second are added to those of the first.
@@ -286,8 +287,8 @@ GM_DEVICE void warp_tiles_product(const matmul_args &a, float *shared)
 }
 
 /* By vectors, one by one (1), and vectors of A alone (v1), of A and B as they are in memory (nn),
- * and transposed (t): B whose depth is contiguous is transposed by its copies, one by one. Blocks:
- * resident on a multiprocessor, also of nn1, whose warps wait for more copies. */
+ * and transposed (t): B whose depth is contiguous is transposed by its copies, one by one. blocks:
+ * that should be resident on a multiprocessor; blocks_nn1: of nn1, which waits for more copies. */
 #define WAY(name, shape, threads, blocks, way_a, way_b)                                            \
     GM_KERNEL_BOUNDED(matmul_warp_tiles_##name, matmul_args, threads, blocks)                      \
     {                                                                                              \

@@ -79,8 +79,8 @@ static double ends(const permute_layout *layout, double run)
     return shared || bits % GM_SECTOR == 0 ? 1 : 1 + GM_SECTOR / run;
 }
 
-/* Runs of 64 bytes and less take memory longer, if the next one is not read soon. Where units fill
- * requests, nothing else hides that it is read a little later, and others from far away before. */
+/* Runs of 64 bytes and less take memory longer, if the next one is not read soon. Of units of 8 and
+ * 16 bytes also if it is read a little later, and runs from far away before it. */
 static double scattered(const permute_layout *layout, double run)
 {
     enum { SOON = 1 << 16, AT_ONCE = 1 << 11 /* bytes of the result */, FAR = 1 << 18 };
@@ -107,13 +107,12 @@ static double time_of_runs(const permute_layout *layout)
         const double half = run <= GM_SECTOR && bytes_of(layout) >= CACHED ? 0.12 : 0;
         return (time + half + scattered(layout, run)) * ends(layout, run);
     }
-    if (layout->ndim > 1 && layout->from[1] == layout->unit && layout->unit >= 8) {
-        if (bytes_of(layout) >= CACHED && permute_has_small_matrices(layout)) {
-            return layout->unit == 16 ? 1.02 : 1.04;
-        }
-        if (layout->extent[0] <= FEW) {
-            return layout->unit == 16 ? 1.1 : 1.2;
-        }
+    if (layout->unit >= 8 && bytes_of(layout) >= CACHED && permute_has_small_matrices(layout)) {
+        return layout->unit == 16 ? 1.02 : 1.04;
+    }
+    if (layout->ndim > 1 && layout->extent[0] <= FEW && layout->from[1] == layout->unit &&
+        layout->unit >= 8) {
+        return layout->unit == 16 ? 1.1 : 1.2;
     }
     const bool at_once = layout->ndim == 1 && layout->unit >= 4; /* no division, whole requests */
     return (at_once ? 1 : base) * (1 + spread(layout, layout->from[0])) / 2;
